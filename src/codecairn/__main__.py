@@ -1,0 +1,3 @@
+from codecairn.cli import main
+
+main()

@@ -1,0 +1,41 @@
+"""The `cairn` command. Each subcommand is a module of this folder, imported only when it is called."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from codecairn import __version__
+
+COMMANDS = {
+    "call": "Call one tool and print its answer.",
+    "demo": "Show what Cairn does, on the repository you are in, through a real MCP client.",
+    "schemas": "Print the whole JSON Schemas of the tools.",
+    "serve": "Serve the tools over stdio, or over HTTP with --http.",
+}
+
+
+class _Lazy(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"codecairn.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        # The help of every command without importing any of them.
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(COMMANDS.items()))
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="cairn")
+def main() -> None:
+    """The context server a coding agent runs beside a repository."""

@@ -1,0 +1,87 @@
+"""cairn serve"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Any
+
+import click
+
+from codecairn import config, logs
+from codecairn.errors import CairnError
+
+_LEVELS = ["debug", "info", "warning", "error"]
+
+
+@click.command(help="Serve the tools over stdio, or over HTTP with --http.")
+@click.option("--root", "roots", multiple=True, metavar="PATH", help="The project to serve. Repeat it to allow more; callers may then name no other.")
+@click.option("--http", "address", is_flag=False, flag_value="", default=None, metavar="[HOST:PORT]", help="Serve HTTP instead of stdio (default 127.0.0.1:8417).")
+@click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="A further Host name under which HTTP clients reach this server.")
+@click.option("--tools", "selection", default="", metavar="NAME,…", help="Offer only these tools, by name or family.")
+@click.option("--log-level", type=click.Choice(_LEVELS), default="info", show_default=True)
+@click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(roots: tuple[str, ...], address: str | None, hosts: tuple[str, ...], selection: str, log_level: str, log_format: str) -> None:
+    logs.configure(log_level, log_format)
+    _end_on_signals()
+    settings = config.load(roots, local=address is None)
+    try:
+        if address is None:
+            _serve_stdio(settings, selection)
+        else:
+            _serve_http(settings, selection, address, hosts)
+    except CairnError as error:
+        raise click.UsageError(f"{error.message}. {error.remedy}") from error
+
+
+def _service(settings: config.Settings, selection: str) -> Any:
+    from codecairn import tools
+    from codecairn.project import Projects
+    from codecairn.serve import Service
+
+    names = tuple(part.strip() for part in selection.split(",") if part.strip())
+    registry = tools.standard(names)
+    if not registry.tools:
+        raise click.UsageError(f"--tools {selection} selects nothing. Known: {', '.join(tools.standard().tools)}")
+    return Service(registry, Projects(settings))
+
+
+def _serve_stdio(settings: config.Settings, selection: str) -> None:
+    service = _service(settings, selection)
+    from codecairn.serve import stdio
+
+    stdio.serve(service)
+    _leave(0)
+
+
+def _serve_http(settings: config.Settings, selection: str, address: str, hosts: tuple[str, ...]) -> None:
+    from codecairn.serve import http
+
+    try:
+        where = http.Address.parse(address or http.DEFAULT_ADDRESS)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    if not where.is_loopback and not settings.token:
+        raise click.UsageError(f"{where.host} is reachable from other machines: set CAIRN_TOKEN to the bearer token clients must send.")
+    if not where.is_loopback and not settings.roots:
+        raise click.UsageError(f"{where.host} is reachable from other machines: name the roots they may see with --root.")
+    service = _service(settings, selection)
+    access = http.Access(where, settings.token, frozenset(host.lower() for host in hosts))
+    click.echo(f"cairn: serving http://{address or http.DEFAULT_ADDRESS}/mcp", err=True)
+    http.serve(service, access)
+    _leave(0)
+
+
+def _end_on_signals() -> None:
+    for name in ("SIGTERM", "SIGINT"):
+        signal.signal(getattr(signal, name), lambda number, _frame: _leave(128 + number))
+
+
+def _leave(status: int) -> None:
+    """End now: threads still waiting for a child must not hold the process, and no child outlives it."""
+    from codecairn.source import process
+
+    process.kill_all()
+    sys.stderr.flush()
+    os._exit(status)

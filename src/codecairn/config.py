@@ -1,0 +1,73 @@
+"""Settings, and the only place that reads the environment.
+
+    CAIRN_ROOT          the project to serve when no --root is given
+    CLAUDE_PROJECT_DIR  the same, as Claude Code sets it
+    CAIRN_TOKEN         the bearer token that HTTP clients must present
+    CAIRN_BLOCK         further file names never to read, as comma-separated patterns (secrets.*,*.kdbx)
+    CAIRN_GIT_TIMEOUT   seconds one git command may take (30)
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+GIT_TIMEOUT_S = 30.0
+
+# Variables git reads that a caller's shell (a hook, a wrapper) may have left behind; none may steer our git.
+# The three that say where the user's own configuration lies stay: safe.directory is set there.
+_KEPT_GIT_VARIABLES = {"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line and the environment asked for."""
+
+    roots: tuple[Path, ...] = ()
+    env_root: Path | None = None
+    client_dir: Path | None = None
+    working_dir: Path = field(default_factory=Path.cwd)
+    home: Path = field(default_factory=Path.home)
+    token: str | None = None
+    blocked: tuple[str, ...] = ()
+    git_timeout: float = GIT_TIMEOUT_S
+    local: bool = True
+    """Whether the caller sits at this machine's keyboard: over stdio and the CLI yes, over HTTP no."""
+
+
+def load(roots: tuple[str, ...] = (), *, local: bool = True) -> Settings:
+    env = os.environ
+    return Settings(
+        roots=tuple(Path(root) for root in roots),
+        env_root=_path(env.get("CAIRN_ROOT")),
+        client_dir=_path(env.get("CLAUDE_PROJECT_DIR")),
+        token=env.get("CAIRN_TOKEN") or None,
+        blocked=tuple(part.strip().casefold() for part in env.get("CAIRN_BLOCK", "").split(",") if part.strip()),
+        git_timeout=_seconds(env.get("CAIRN_GIT_TIMEOUT")),
+        local=local,
+    )
+
+
+def program_path() -> list[str]:
+    return [entry for entry in os.environ.get("PATH", os.defpath).split(os.pathsep) if entry]
+
+
+def child_environment() -> dict[str, str]:
+    """The environment a program we start may see: ours, without what steers git from outside."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.upper().startswith("GIT_") or name.upper() in _KEPT_GIT_VARIABLES
+    }
+
+
+def _path(value: str | None) -> Path | None:
+    return Path(value).expanduser() if value else None
+
+
+def _seconds(value: str | None) -> float:
+    try:
+        return max(0.1, float(value)) if value else GIT_TIMEOUT_S
+    except ValueError:
+        return GIT_TIMEOUT_S

@@ -1,0 +1,58 @@
+"""What the server remembers of one connection: its calls of the last minute, and the roots its client named."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import ceil
+from pathlib import Path
+
+from codecairn.errors import RateLimited
+
+_WINDOW_S = 60.0
+_MOST_CONNECTIONS = 10_000
+
+
+@dataclass
+class Connection:
+    """One client over stdio, one session or one caller over HTTP, one command on the shell."""
+
+    id: str
+    clock: Callable[[], float] = time.monotonic
+    client_roots: list[Path] = field(default_factory=list)
+    _calls: dict[str, deque[float]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def count(self, tool: str, per_minute: int) -> None:
+        """Count a call, or refuse it: at most `per_minute` in any sixty seconds."""
+        now = self.clock()
+        with self._lock:
+            window = self._calls.setdefault(tool, deque())
+            while window and window[0] <= now - _WINDOW_S:
+                window.popleft()
+            if len(window) >= per_minute:
+                wait = max(1, ceil(window[0] + _WINDOW_S - now))
+                raise RateLimited(
+                    f"Rate limit exceeded for {tool}: {per_minute} calls a minute; retry in {wait} s",
+                    limit=per_minute, retryAfter=wait, remedy=f"Wait {wait} seconds and call again.",
+                )  # fmt: skip
+            window.append(now)
+
+
+class Connections:
+    """Connections of a door that has no connection of its own, found again by token, session or address."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, Connection] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: str) -> Connection:
+        with self._lock:
+            connection = self._known.pop(key, None) or Connection(key)
+            self._known[key] = connection
+            if len(self._known) > _MOST_CONNECTIONS:
+                self._known.popitem(last=False)
+            return connection

@@ -1,0 +1,7 @@
+"""What git knows, as values: who changed what and when (`log`), who wrote each line (`blame`), what differs (`diff`)."""
+
+from codecairn.history.blame import blame
+from codecairn.history.diff import diff
+from codecairn.history.log import log
+
+__all__ = ["blame", "diff", "log"]

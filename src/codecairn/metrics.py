@@ -1,0 +1,104 @@
+"""Counts and times of every call since the process started."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from codecairn.types import MethodMetrics, MetricsSnapshot
+
+_SAMPLES = 1024
+"""Percentiles are of the latest calls of a method; counts, averages and maxima of all of them."""
+
+_BUCKETS_S = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+@dataclass
+class _Method:
+    count: int = 0
+    total_ms: float = 0.0
+    max_ms: float = 0.0
+    slow: int = 0
+    errors: Counter[str] = field(default_factory=Counter)
+    rate_limit_hits: int = 0
+    latest: deque[float] = field(default_factory=lambda: deque(maxlen=_SAMPLES))
+    buckets: list[int] = field(default_factory=lambda: [0] * len(_BUCKETS_S))
+
+    def add(self, elapsed_ms: float) -> None:
+        self.count += 1
+        self.total_ms += elapsed_ms
+        self.max_ms = max(self.max_ms, elapsed_ms)
+        self.latest.append(elapsed_ms)
+        for number, bound in enumerate(_BUCKETS_S):
+            self.buckets[number] += elapsed_ms <= bound * 1000
+
+
+class Metrics:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._methods: dict[str, _Method] = {}
+
+    def record(self, method: str, elapsed_ms: float, *, error: str | None, refused: bool, slow: bool) -> None:
+        with self._lock:
+            entry = self._methods.setdefault(method, _Method())
+            entry.add(elapsed_ms)
+            entry.slow += slow
+            if error is not None:
+                entry.errors[error] += 1
+            entry.rate_limit_hits += refused
+
+    def snapshot(self) -> MetricsSnapshot:
+        with self._lock:
+            methods = [_row(name, entry) for name, entry in sorted(self._methods.items())]
+        return MetricsSnapshot(generated_at=timestamp(), methods=methods)
+
+    def prometheus(self) -> str:
+        with self._lock:
+            return "\n".join(_exposition(self._methods)) + "\n"
+
+
+def timestamp() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _row(name: str, entry: _Method) -> MethodMetrics:
+    ordered = sorted(entry.latest)
+    return MethodMetrics(
+        method=name, count=entry.count, avg_ms=round(entry.total_ms / entry.count, 3), max_ms=round(entry.max_ms, 3),
+        p50_ms=_quantile(ordered, 0.50), p95_ms=_quantile(ordered, 0.95), p99_ms=_quantile(ordered, 0.99),
+        errors=dict(entry.errors), rate_limit_hits=entry.rate_limit_hits,
+    )  # fmt: skip
+
+
+def _quantile(ordered: list[float], share: float) -> float:
+    """Nearest rank, so every figure is a duration that was really measured."""
+    rank = -int(-share * len(ordered) // 1)
+    return round(ordered[max(0, rank - 1)], 3)
+
+
+def _exposition(methods: dict[str, _Method]) -> list[str]:
+    lines = ["# HELP cairn_calls_total Calls answered, errors included.", "# TYPE cairn_calls_total counter"]
+    rows = sorted(methods.items())
+    lines += [f'cairn_calls_total{{method="{name}"}} {entry.count}' for name, entry in rows]
+    lines += ["# HELP cairn_errors_total Calls that ended in an error, by its type.", "# TYPE cairn_errors_total counter"]
+    lines += [
+        f'cairn_errors_total{{method="{name}",type="{kind}"}} {count}'
+        for name, entry in rows
+        for kind, count in sorted(entry.errors.items())
+    ]
+    lines += ["# HELP cairn_rate_limited_total Calls refused by a rate limit.", "# TYPE cairn_rate_limited_total counter"]
+    lines += [f'cairn_rate_limited_total{{method="{name}"}} {entry.rate_limit_hits}' for name, entry in rows]
+    lines += ["# HELP cairn_slow_calls_total Calls over their maximum time.", "# TYPE cairn_slow_calls_total counter"]
+    lines += [f'cairn_slow_calls_total{{method="{name}"}} {entry.slow}' for name, entry in rows]
+    lines += ["# HELP cairn_call_duration_seconds Time to answer.", "# TYPE cairn_call_duration_seconds histogram"]
+    for name, entry in rows:
+        lines += [
+            f'cairn_call_duration_seconds_bucket{{method="{name}",le="{bound:g}"}} {count}'
+            for bound, count in zip(_BUCKETS_S, entry.buckets, strict=True)
+        ]
+        lines.append(f'cairn_call_duration_seconds_bucket{{method="{name}",le="+Inf"}} {entry.count}')
+        lines.append(f'cairn_call_duration_seconds_sum{{method="{name}"}} {entry.total_ms / 1000:.6f}')
+        lines.append(f'cairn_call_duration_seconds_count{{method="{name}"}} {entry.count}')
+    return lines

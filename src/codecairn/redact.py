@@ -1,0 +1,41 @@
+"""Secrets by their shape, so that none reaches a log line."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_SHAPES = re.compile(
+    r"""
+      (?P<aws>A(?:KIA|SIA)[0-9A-Z]{16})
+    | (?P<github>gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})
+    | (?P<slack>xox[abeoprs]-[A-Za-z0-9-]{10,})
+    | (?P<google>AIza[0-9A-Za-z_-]{30,})
+    | (?P<provider>sk-[A-Za-z0-9_-]{20,}|glpat-[A-Za-z0-9_-]{16,}|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{40,})
+    | (?P<jwt>eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})
+    | (?P<pem>-----BEGIN[ A-Z]*PRIVATE\ KEY-----.*?(?:-----END[ A-Z]*PRIVATE\ KEY-----|\Z))
+    | (?P<url>(?<=://)[^/\s:@]+:[^/\s@]+(?=@))
+    | (?P<named>(?i:password|passwd|secret|token|api[_-]?key|authorization)["']?\s*[:=]\s*["']?[^\s"',;]{4,})
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_SECRET_KEYS = re.compile(r"(?i)(password|passwd|secret|token|api_?key|authorization|credential)")
+_LONGEST_LOGGED = 200
+
+
+def masked(text: str) -> str:
+    return _SHAPES.sub(lambda found: found.group()[:4] + "…", text)
+
+
+def masked_arguments(value: Any, key: str = "") -> Any:
+    """A caller's arguments as the log may show them: secrets masked, long texts cut, shape kept."""
+    if _SECRET_KEYS.search(key) and value is not None:
+        return "…"
+    if isinstance(value, str):
+        shown = masked(value)
+        return shown if len(shown) <= _LONGEST_LOGGED else f"{shown[:_LONGEST_LOGGED]}… ({len(value)} characters)"
+    if isinstance(value, dict):
+        return {str(name)[:_LONGEST_LOGGED]: masked_arguments(item, str(name)) for name, item in list(value.items())[:50]}
+    if isinstance(value, list):
+        return [masked_arguments(item, key) for item in value[:20]]
+    return value

@@ -1,0 +1,40 @@
+"""The doors: each translates between a wire and `Registry.call`, and knows nothing of any tool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import anyio
+import anyio.to_thread
+
+from codecairn.connection import Connection
+from codecairn.project import Projects
+from codecairn.tools import Call, Registry, Tool
+from codecairn.tools.families import Reply
+
+_MOST_CALLS_AT_ONCE = 64
+
+
+@dataclass
+class Service:
+    """What every door of one process shares."""
+
+    registry: Registry
+    projects: Projects
+    _limiter: anyio.CapacityLimiter | None = field(default=None, init=False)
+
+    async def perform(
+        self, tool: Tool, arguments: Any, connection: Connection, door: str, report: Any = None
+    ) -> Reply:
+        """Run a call in a thread of its own; if the caller withdraws, what the call has under way is stopped."""
+        if self._limiter is None:
+            self._limiter = anyio.CapacityLimiter(_MOST_CALLS_AT_ONCE)
+        call = Call(self.projects, connection, self.registry, door, report=report)
+        work = partial(self.registry.call, tool, call, arguments)
+        try:
+            return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
+        except anyio.get_cancelled_exc_class():
+            call.cancel.set()
+            raise

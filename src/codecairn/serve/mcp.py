@@ -1,0 +1,125 @@
+"""The MCP door: the registry behind the official SDK's low-level server, in both protocol eras."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+from urllib.request import url2pathname
+
+import anyio
+import anyio.from_thread
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from codecairn import __version__
+from codecairn.connection import Connection
+from codecairn.serve import Service
+from codecairn.serve.jsonrpc import INVALID_PARAMS, advertisement, unknown_tool
+
+log = logging.getLogger("codecairn.mcp")
+
+INSTRUCTIONS = """\
+Cairn answers questions about this repository from its history and its files.
+- Why is this line so, who wrote it: git_blame on the file and lines, then git_log on the commit's file.
+- What changed lately, or since a tag or date: git_log (filePath, since, until, author).
+- What is on this branch, what have I changed: git_diff (two refs; one ref against the working tree; none: unstaged).
+Paths are relative to the project root. A cut answer says how to continue. Something odd: health_check.
+"""
+
+_ROOTS_TIMEOUT_S = 3.0
+
+Context = ServerRequestContext[Any, Any]
+ConnectionOf = Callable[[Context], Connection]
+
+
+def build(service: Service, connection_of: ConnectionOf, door: str) -> Server[Any]:
+    """A low-level server; one instance serves any number of connections."""
+    asked_roots: set[str] = set()
+
+    async def list_tools(ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        del ctx, params
+        return types.ListToolsResult(tools=[_tool(advertisement(each)) for each in service.registry.tools.values()])
+
+    async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = service.registry.find(params.name)
+        if tool is None:
+            data = unknown_tool(service.registry, params.name)
+            raise MCPError(INVALID_PARAMS, data["reason"], data)
+        connection = connection_of(ctx)
+        if service.projects.wants_client_roots and connection.id not in asked_roots:
+            asked_roots.add(connection.id)
+            connection.client_roots = await _client_roots(ctx)
+
+        def report(done: float, total: float | None, message: str | None) -> None:
+            anyio.from_thread.run(ctx.session.report_progress, done, total, message)
+
+        reply = await service.perform(tool, params.arguments, connection, door, report)
+        if reply.as_rpc_error and ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            fault = reply.rpc_error
+            raise MCPError(fault.code, fault.message, fault.data)
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=reply.text)],
+            structured_content=reply.value,
+            is_error=reply.error is not None,
+        )
+
+    async def roots_changed(ctx: Context, params: types.NotificationParams) -> None:
+        del params
+        asked_roots.discard(connection_of(ctx).id)
+
+    server: Server[Any] = Server(
+        "codecairn",
+        version=__version__,
+        title="Cairn",
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        get_tool_input_schema=lambda name: tool.input_schema if (tool := service.registry.find(name)) else None,
+    )
+    server.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, roots_changed)
+    server.middleware[:] = [_internal_errors]
+    return server
+
+
+async def _internal_errors(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """A bug of ours is -32603 in either era; left to itself the SDK would send code 0 to older clients."""
+    try:
+        return await call_next(ctx)
+    except (MCPError, ValidationError):
+        raise
+    except Exception as error:
+        log.exception("%s failed", ctx.method)
+        raise MCPError(-32603, "Internal error", {"message": f"{type(error).__name__}: {error}"}) from error
+
+
+async def _client_roots(ctx: Context) -> list[Path]:
+    """The folders the client says it works in, if it can be asked; a client that does not answer costs one wait."""
+    capabilities = ctx.session.client_capabilities
+    if capabilities is None or capabilities.roots is None or not ctx.session.can_send_request:
+        return []
+    roots: Awaitable[types.ListRootsResult] = ctx.session.send_request(types.ListRootsRequest(), types.ListRootsResult)
+    try:
+        with anyio.fail_after(_ROOTS_TIMEOUT_S):
+            answer = await roots
+    except (MCPError, TimeoutError, ValidationError) as error:
+        log.warning("the client did not name its roots: %s", error)
+        return []
+    return [path for root in answer.roots if (path := _file_path(str(root.uri))) is not None]
+
+
+def _file_path(uri: str) -> Path | None:
+    parsed = urlparse(uri)
+    if parsed.scheme != "file" or parsed.netloc not in ("", "localhost"):
+        return None
+    return Path(url2pathname(unquote(parsed.path)) if "%" in parsed.path else url2pathname(parsed.path))
+
+
+def _tool(fields: dict[str, Any]) -> types.Tool:
+    return types.Tool.model_validate(fields)

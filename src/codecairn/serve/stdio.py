@@ -1,0 +1,270 @@
+"""The stdio door: one JSON message a line, MCP and bare JSON-RPC on the same stream.
+
+The transport is our own because the SDK's drops in silence what it cannot parse, and because a bare method must be
+answered before, after or without a handshake and must not decide the protocol era of the connection. A line goes
+
+    not JSON                      -> -32700        an array             -> member by member, or one -32600
+    JSON, no request              -> -32600        a bare method        -> BareDoor
+    a method nobody has           -> -32601        everything else      -> the SDK
+
+Reading and writing block, so each has a thread; what lies between is one event loop. File descriptor 1 is pointed at
+stderr and 0 at nothing while we serve, so neither a stray print nor a child can touch the protocol.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import sys
+import threading
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+import anyio
+import anyio.abc
+import mcp_types as types
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared._context_streams import create_context_streams
+from mcp.shared.message import SessionMessage
+from mcp_types import methods as spec
+from pydantic import ValidationError
+
+from codecairn.connection import Connection
+from codecairn.serve import Service, jsonrpc, mcp
+from codecairn.serve.jsonrpc import BareDoor, NotJson
+from codecairn.source import process
+
+LONGEST_LINE = 16 << 20
+_GRACE_S = 0.6
+"""How long calls under way may still answer after stdin has closed; the process is gone within a second of it."""
+
+_LINES_AHEAD = 256
+_TOO_LONG = object()
+
+
+class Wire:
+    """The process's own stdin and stdout, read and written by threads."""
+
+    def __init__(self) -> None:
+        sys.stdout.flush()
+        self._input: BinaryIO = os.fdopen(os.dup(0), "rb")
+        self._output: BinaryIO = os.fdopen(os.dup(1), "wb")
+        _divert(0, os.open(os.devnull, os.O_RDONLY))
+        _divert(1, os.dup(2))
+        self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._room = threading.Semaphore(_LINES_AHEAD)
+        self._writer = threading.Thread(target=self._write, daemon=True)
+        self.broken = threading.Event()
+
+    def start(self, deliver: Any) -> None:
+        self._writer.start()
+        threading.Thread(target=self._read, args=(deliver,), daemon=True).start()
+
+    def send(self, line: bytes) -> None:
+        self._outbox.put(line)
+
+    def taken(self) -> None:
+        """A delivered line has been dealt with; the reader may go one further."""
+        self._room.release()
+
+    def flush(self, seconds: float) -> None:
+        self._outbox.put(None)
+        self._writer.join(seconds)
+
+    def _read(self, deliver: Any) -> None:
+        while line := self._input.readline(LONGEST_LINE):
+            if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
+                while (rest := self._input.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
+                    pass
+                deliver(_TOO_LONG)
+            elif line.strip():
+                deliver(line)
+            else:
+                continue
+            self._room.acquire()
+        deliver(None)
+
+    def _write(self) -> None:
+        while (line := self._outbox.get()) is not None:
+            try:
+                self._output.write(line)
+                self._output.flush()
+            except (OSError, ValueError):  # the client is gone; its stdin end tells the rest
+                self.broken.set()
+                return
+
+
+def _divert(descriptor: int, target: int) -> None:
+    os.dup2(target, descriptor)
+    os.close(target)
+
+
+@dataclass
+class _Array:
+    """The answers still owed to one JSON array."""
+
+    missing: int
+    answers: list[Any] = field(default_factory=list)
+
+
+class StdioDoor:
+    def __init__(self, service: Service, wire: Wire) -> None:
+        self._service = service
+        self._wire = wire
+        self._connection = Connection("stdio")
+        self._bare = BareDoor(service, "stdio")
+        self._era: str | None = None
+        self._initialize_id: Any = None
+        self._owed: dict[str, _Array | None] = {}
+        self._tasks = 0
+        self._scopes: dict[str, anyio.CancelScope] = {}
+
+    async def run(self) -> None:
+        inbox_send, inbox = anyio.create_memory_object_stream[Any](float("inf"))
+        loop = _running_loop()
+        self._wire.start(lambda line: loop.call_soon_threadsafe(inbox_send.send_nowait, line))
+        to_sdk, sdk_reads = create_context_streams[SessionMessage | Exception](0)
+        sdk_writes, from_sdk = create_context_streams[SessionMessage](0)
+        server = mcp.build(self._service, lambda _ctx: self._connection, "stdio")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(server.run, sdk_reads, sdk_writes, server.create_initialization_options())
+            tasks.start_soon(self._forward, from_sdk)
+            async for line in inbox:
+                if line is None:
+                    break
+                await self._take(line, to_sdk, tasks)
+                self._wire.taken()
+            with anyio.move_on_after(_GRACE_S):
+                while (self._owed or self._tasks) and not self._wire.broken.is_set():
+                    await anyio.sleep(0.01)
+            process.kill_all()
+            tasks.cancel_scope.cancel()
+        inbox_send.close()
+        inbox.close()
+
+    async def _take(self, line: Any, to_sdk: Any, tasks: anyio.abc.TaskGroup) -> None:
+        if line is _TOO_LONG:
+            return self._send(jsonrpc.parse_error(f"a line may hold at most {LONGEST_LINE} bytes"))
+        try:
+            message = jsonrpc.parse(line)
+        except NotJson as error:
+            return self._send(jsonrpc.parse_error(str(error)))
+        if isinstance(message, list):
+            return await self._take_array(message, to_sdk, tasks)
+        return await self._route(message, None, to_sdk, tasks)
+
+    async def _take_array(self, messages: list[Any], to_sdk: Any, tasks: anyio.abc.TaskGroup) -> None:
+        if not messages:
+            return self._send(jsonrpc.invalid_request(None, "an empty array"))
+        if self._era not in (None, "2025-03-26"):
+            return self._send(jsonrpc.invalid_request(None, f"protocol {self._era} has no batches"))
+        array = _Array(sum(1 for each in messages if not _is_unanswered(each)))
+        for each in messages:
+            if isinstance(each, list):
+                self._send(jsonrpc.invalid_request(each), array)
+            else:
+                await self._route(each, array, to_sdk, tasks)
+        return None
+
+    async def _route(self, message: Any, array: _Array | None, to_sdk: Any, tasks: anyio.abc.TaskGroup) -> None:
+        if _is_response(message):
+            return await self._to_sdk(message, None, to_sdk)
+        request = jsonrpc.request_of(message)
+        if request is None:
+            return self._send(jsonrpc.invalid_request(message), array)
+        if self._is_bare(request):
+            tasks.start_soon(self._answer_bare, request, array)
+            return None
+        if request.method == "notifications/cancelled":
+            self._cancel_bare(request)
+        elif request.method not in spec.SPEC_CLIENT_METHODS and request.wants_answer:
+            return self._send(jsonrpc.unknown_method(request), array)
+        return await self._to_sdk(message, array, to_sdk)
+
+    def _is_bare(self, request: jsonrpc.Request) -> bool:
+        if request.method in self._service.registry.methods:
+            return True
+        enveloped = isinstance(request.params, dict) and isinstance(request.params.get("_meta"), dict)
+        return self._era is None and self._initialize_id is None and not enveloped and self._bare.serves(request.method)
+
+    async def _answer_bare(self, request: jsonrpc.Request, array: _Array | None) -> None:
+        key = _key(request.id)
+        self._tasks += 1
+        try:
+            with anyio.CancelScope() as scope:
+                if request.wants_answer:
+                    self._scopes[key] = scope
+                answer = await self._bare.answer_request(request, self._connection)
+                if request.wants_answer:
+                    self._send(answer, array)
+        finally:
+            self._tasks -= 1
+            self._scopes.pop(key, None)
+
+    def _cancel_bare(self, request: jsonrpc.Request) -> None:
+        params = request.params if isinstance(request.params, dict) else {}
+        scope = self._scopes.get(_key(params.get("requestId")))
+        if scope is not None:
+            scope.cancel()
+
+    async def _to_sdk(self, message: dict[str, Any], array: _Array | None, to_sdk: Any) -> None:
+        try:
+            parsed = types.jsonrpc_message_adapter.validate_python(message, by_name=False)
+        except ValidationError:
+            return self._send(jsonrpc.invalid_request(message), array)
+        if isinstance(parsed, types.JSONRPCRequest):
+            self._owed[_key(parsed.id)] = array
+            if parsed.method == "initialize":
+                self._initialize_id = _key(parsed.id)
+            elif self._era is None and self._initialize_id is None:
+                self._era = "2026-07-28" if "_meta" in (parsed.params or {}) else None
+        return await to_sdk.send(SessionMessage(parsed))
+
+    async def _forward(self, from_sdk: Any) -> None:
+        async for item in from_sdk:
+            message = item.message.model_dump(by_alias=True, exclude_unset=True, mode="json")
+            if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
+                key = _key(message.get("id"))
+                if key == self._initialize_id and "result" in message:
+                    self._era = message["result"].get("protocolVersion")
+                self._send(message, self._owed.pop(key, None))
+            else:
+                self._send(message)
+
+    def _send(self, message: Any, array: _Array | None = None) -> None:
+        if array is None:
+            return self._wire.send(jsonrpc.dumps(message))
+        array.answers.append(message)
+        array.missing -= 1
+        if array.missing == 0:
+            self._wire.send(jsonrpc.dumps(array.answers))
+        return None
+
+
+def _running_loop() -> Any:
+    import asyncio
+
+    return asyncio.get_running_loop()
+
+
+def _key(id_: Any) -> str:
+    return repr(id_)
+
+
+def _is_response(message: Any) -> bool:
+    return isinstance(message, dict) and "method" not in message and "id" in message and ("result" in message or "error" in message)
+
+
+def _is_unanswered(message: Any) -> bool:
+    request = None if isinstance(message, list) else jsonrpc.request_of(message)
+    return _is_response(message) or (request is not None and not request.wants_answer)
+
+
+def serve(service: Service) -> None:
+    """Serve until stdin closes; then leave at once, with no child behind."""
+    wire = Wire()
+    anyio.run(StdioDoor(service, wire).run)
+    wire.flush(0.3)
+
+
+_Streams = MemoryObjectReceiveStream[Any] | MemoryObjectSendStream[Any]

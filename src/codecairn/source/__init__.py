@@ -1,0 +1,1 @@
+"""Bytes in: git and the file system are touched here and nowhere else."""

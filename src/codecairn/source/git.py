@@ -1,0 +1,233 @@
+"""The owner of the verb "run git".
+
+A repository is somebody else's data, and its configuration can name programs: a file-system monitor, hooks, an
+external diff, text converters, clean and process filters, a pager, aliases, a signing program, a remote helper that a
+missing object would call. So every git here runs
+
+- from an argument list, with callers' values after `--end-of-options` or `--` and pathspecs literal;
+- with the settings of `_NEUTRAL` in the environment (GIT_CONFIG_COUNT outranks every file), which is safer than `-c`
+  because no name in the repository can break its syntax;
+- with every configured `filter.*` emptied whenever the working tree is compared;
+- without optional locks, prompts, network protocols or lazy fetches, so nothing is written and nothing is sent;
+- with submodules compared by commit alone: looking inside one would start a git that reads the submodule's own
+  configuration and none of ours.
+
+Settings that would change the shape of what git prints are fixed too, so that a user's taste is not our parser's bug.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from codecairn import config
+from codecairn.cancel import Cancel
+from codecairn.errors import CairnError, InvalidInput, NotARepository, RefNotFound, RepositoryDenied
+from codecairn.paths import has_control, printable
+from codecairn.source import process
+from codecairn.source.process import Finished
+
+_NEUTRAL = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.pager": "cat",
+    "core.quotePath": "false",
+    "core.untrackedCache": "false",
+    "core.attributesFile": os.devnull,
+    "blame.ignoreRevsFile": "",
+    "blame.coloring": "none",
+    "color.ui": "false",
+    "credential.helper": "",
+    "diff.external": "",
+    "diff.ignoreSubmodules": "dirty",
+    "diff.orderFile": os.devnull,
+    "diff.submodule": "short",
+    "diff.suppressBlankEmpty": "false",
+    "gc.auto": "0",
+    "i18n.logOutputEncoding": "UTF-8",
+    "log.follow": "false",
+    "log.mailmap": "true",
+    "log.showRoot": "true",
+    "log.showSignature": "false",
+    "maintenance.auto": "false",
+    "submodule.recurse": "false",
+}
+
+_QUIET = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_ASKPASS": "",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LANGUAGE": "",
+    "LC_ALL": "C",
+    "SSH_ASKPASS": "",
+}
+
+_OBJECT_ID = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where a project root stands in its repository."""
+
+    git_dir: Path
+    prefix: str
+    bare: bool
+    shallow: bool
+    short: int
+    """How many digits abbreviate a commit unambiguously here, as git reckons."""
+
+    @property
+    def whole(self) -> bool:
+        return not self.prefix
+
+
+class Git:
+    """git, run in one project root. Holds no process; what it remembers of the repository is checked by `stat`."""
+
+    def __init__(self, root: Path, *, timeout: float = config.GIT_TIMEOUT_S) -> None:
+        self.root = root
+        self._timeout = timeout
+        self._layout: tuple[tuple[int, ...], Layout] | None = None
+
+    @cached_property
+    def _program(self) -> str:
+        program = process.find("git", outside=self.root)
+        if program is None:
+            raise NotARepository("git is not installed or not on PATH", remedy="Install git and restart the server.")
+        return program
+
+    def run(
+        self,
+        *arguments: str,
+        cancel: Cancel,
+        settings: Sequence[tuple[str, str]] = (),
+        enough: Callable[[bytearray], bool] | None = None,
+    ) -> Finished:
+        """Run git and hand back how it ended; a status is the caller's to judge."""
+        try:
+            return process.run(
+                [self._program, "--no-pager", "--literal-pathspecs", *arguments],
+                folder=self.root,
+                environment={**config.child_environment(), **_QUIET, **_configured([*_NEUTRAL.items(), *settings])},
+                timeout=self._timeout,
+                cancel=cancel,
+                enough=enough,
+            )
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise NotARepository(f"The project folder is gone: {self.root}") from error
+        except PermissionError as error:
+            raise RepositoryDenied("Cannot access git repository") from error
+
+    def read(self, *arguments: str, cancel: Cancel, settings: Sequence[tuple[str, str]] = ()) -> bytes:
+        """Run git; what it prints, or the typed error that its complaint means."""
+        finished = self.run(*arguments, cancel=cancel, settings=settings)
+        if finished.status != 0:
+            raise failure(finished)
+        return finished.output
+
+    def layout(self, cancel: Cancel) -> Layout:
+        """The repository around the root. Asked of git once, then for as long as the git directory looks the same."""
+        if self._layout is not None:
+            stamp, layout = self._layout
+            if stamp == _stamp(layout.git_dir):
+                return layout
+        layout = self._discover(cancel)
+        self._layout = (_stamp(layout.git_dir), layout)
+        return layout
+
+    def _discover(self, cancel: Cancel) -> Layout:
+        facts = self.read(
+            "rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--is-shallow-repository",
+            "--absolute-git-dir", "--show-prefix", cancel=cancel,
+        ).decode("utf-8", "surrogateescape").split("\n")  # fmt: skip
+        bare, inside, shallow, git_dir = facts[0] == "true", facts[1] == "true", facts[2] == "true", Path(facts[3])
+        prefix = "\n".join(facts[4:]).rstrip("\n")
+        if not bare and not inside:
+            raise NotARepository("This project is not a git repository", remedy="Name the working tree, not its .git.")
+        if not bare:
+            self._refuse_foreign_tree(prefix, cancel)
+        short = self.run("rev-parse", "--short", "HEAD", cancel=cancel)
+        digits = len(short.output.strip()) if short.status == 0 else 7
+        return Layout(git_dir, "" if bare else prefix, bare, shallow, max(7, digits))
+
+    def _refuse_foreign_tree(self, prefix: str, cancel: Cancel) -> None:
+        # core.worktree can point anywhere; the files it would show are not this project's.
+        top = self.read("rev-parse", "--show-toplevel", cancel=cancel).decode("utf-8", "surrogateescape").rstrip("\n")
+        if (Path(top) / prefix).resolve() != self.root.resolve():
+            raise RepositoryDenied(
+                "Cannot access git repository",
+                remedy="Its core.worktree points outside the project; unset it or serve that folder.",
+            )
+
+    def resolve(self, ref: str, cancel: Cancel, *, param: str, complaint: str) -> str:
+        """The commit id a caller's ref stands for; from here on only the id is used."""
+        if not ref.strip() or ref.startswith("-") or has_control(ref):
+            raise InvalidInput(f"{complaint}: {printable(ref)}", param=param, reason="not a usable reference")
+        asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+        found = self.run(*asked, cancel=cancel).output.decode("ascii", "replace").strip()
+        if not _OBJECT_ID.fullmatch(found):
+            self.layout(cancel)  # if this is no repository at all, say that instead
+            raise RefNotFound(f"{complaint}: {printable(ref)}", param=param, ref=printable(ref))
+        return found
+
+    def head(self, cancel: Cancel) -> str | None:
+        """The commit checked out, or None while there is none."""
+        asked = self.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", cancel=cancel)
+        return asked.output.decode("ascii", "replace").strip() or None
+
+    def filters_off(self, cancel: Cancel) -> list[tuple[str, str]]:
+        """Settings that empty every filter any configuration file defines; asked anew each time, as files change."""
+        listed = self.run("config", "--null", "--name-only", "--get-regexp", r"^filter\.", cancel=cancel).output
+        names = {key.rsplit(".", 1)[0] for key in listed.decode("utf-8", "surrogateescape").split("\0") if "." in key}
+        return [
+            (f"{name}.{part}", value)
+            for name in sorted(names)
+            for part, value in (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
+        ]
+
+
+def failure(finished: Finished) -> CairnError:
+    """What git's complaint means to a caller."""
+    said = finished.complaint
+    line = next((text for text in said.splitlines() if text.startswith(("fatal:", "error:"))), said.splitlines()[0] if said else "")
+    if "not a git repository" in said:
+        return NotARepository("This project is not a git repository")
+    if "dubious ownership" in said or "Permission denied" in said or "Operation not permitted" in said:
+        return RepositoryDenied("Cannot access git repository", details=printable(line))
+    if "must be run in a work tree" in said:
+        return NotARepository("This repository is bare: it has no working directory", remedy="Give two refs to compare.")
+    if "promisor" in said or "not allowed" in said or "lazy fetching disabled" in said:
+        return CairnError(
+            "The repository is a partial clone and lacks the objects this needs",
+            remedy="Fetch them yourself (git fetch --refetch --no-filter); this server opens no network connection.",
+        )
+    if "bad object" in said or "unable to read" in said or "corrupt" in said:
+        return CairnError(f"The repository is damaged: {printable(line)}", remedy="Run `git fsck` and repair it.")
+    return CairnError(f"git failed with status {finished.status}: {printable(line)}")
+
+
+def _configured(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
+    env = {"GIT_CONFIG_COUNT": str(len(pairs))}
+    for number, (key, value) in enumerate(pairs):
+        env[f"GIT_CONFIG_KEY_{number}"], env[f"GIT_CONFIG_VALUE_{number}"] = key, value
+    return env
+
+
+def _stamp(git_dir: Path) -> tuple[int, ...]:
+    """Changes whenever the facts of `Layout` can: the folder replaced, re-initialised, reconfigured or deepened."""
+    stamp: list[int] = []
+    for path in (git_dir, git_dir / "HEAD", git_dir / "config", git_dir / "shallow"):
+        try:
+            info = path.stat()
+            stamp += [info.st_ino, 0 if path == git_dir else info.st_mtime_ns]
+        except OSError:
+            stamp += [0, 0]
+    return tuple(stamp)

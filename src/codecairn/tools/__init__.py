@@ -1,0 +1,263 @@
+"""The registry. A tool is one decorated function:
+
+    @tool(family="history", markdown=render.commit_list)
+    def git_log(call: Call, *, filePath: Annotated[str | None, Meta(description="…")] = None, …) -> CommitList:
+        '''When to use it, in the words a client will read.'''
+
+Its signature is the input schema, its return type the output schema, its docstring the description, `family` the
+envelope, `method` the bare JSON-RPC name. `Registry.call` folds the wrappers every call goes through; no tool has a
+`try`, and no door knows more of a tool than this module says.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import logging
+import pkgutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from typing import Any, get_type_hints
+
+import msgspec
+
+from codecairn import redact
+from codecairn.cancel import Cancel
+from codecairn.connection import Connection
+from codecairn.errors import CairnError, RateLimited
+from codecairn.metrics import Metrics
+from codecairn.project import Project, Projects
+from codecairn.tools import schema
+from codecairn.tools.families import FAMILIES, Reply
+
+log = logging.getLogger("codecairn.call")
+
+MARKDOWN_FORMAT_PARAM = "format"
+
+
+@dataclass
+class Call:
+    """One call under way: what a tool may ask of the world around it."""
+
+    projects: Projects
+    connection: Connection
+    registry: Registry
+    door: str
+    cancel: Cancel = field(default_factory=Cancel)
+    report: Callable[[float, float | None, str | None], None] | None = None
+
+    @property
+    def project(self) -> Project:
+        return self.projects.current(self.connection.client_roots)
+
+    def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """Tell the client how far the call has come, and learn whether it still wants an answer."""
+        self.cancel.check()
+        if self.report is not None:
+            self.report(done, total, message)
+
+
+Handler = Callable[..., Any]
+Arguments = Any
+Step = Callable[["Tool", Call, Arguments], Any]
+
+
+@dataclass(frozen=True)
+class Tool:
+    name: str
+    method: str | None
+    family: str
+    description: str
+    handler: Handler
+    params: type[msgspec.Struct]
+    returns: Any
+    per_minute: int | None
+    slow_ms: float | None
+    read_only: bool
+    idempotent: bool
+    destructive: bool
+    markdown: Callable[[Any, Any], str] | None
+
+    @property
+    def metric(self) -> str:
+        return self.method or self.name
+
+    @cached_property
+    def input_schema(self) -> dict[str, Any]:
+        return schema.of_params(self.params)
+
+    @cached_property
+    def output_schema(self) -> dict[str, Any]:
+        """Whole, definitions included; `advertised_output_schema` is what tools/list carries."""
+        return schema.of_output(self.returns, FAMILIES[self.family])
+
+    @cached_property
+    def advertised_output_schema(self) -> dict[str, Any]:
+        return schema.shallow(self.output_schema)
+
+    @property
+    def annotations(self) -> dict[str, Any]:
+        return {
+            "readOnlyHint": self.read_only,
+            "destructiveHint": self.destructive,
+            "idempotentHint": self.idempotent,
+            "openWorldHint": False,
+        }
+
+
+class Registry:
+    """The tools of one server, by name; bare methods by theirs."""
+
+    def __init__(self) -> None:
+        self.tools: dict[str, Tool] = {}
+        self.methods: dict[str, Tool] = {}
+        self.metrics = Metrics()
+
+    def add(self, tool: Tool) -> None:
+        if tool.name in self.tools:
+            raise ValueError(f"two tools are called {tool.name}")
+        self.tools[tool.name] = tool
+        if tool.method is not None:
+            self.methods[tool.method] = tool
+
+    def find(self, name: str) -> Tool | None:
+        """By tool name, or by the slashed name of a bare method."""
+        return self.tools.get(name) or self.methods.get(name)
+
+    def call(self, tool: Tool, call: Call, arguments: Arguments) -> Reply:
+        """validate → limit → invoke, timed and counted, and whatever comes of it in the family's envelope."""
+        reply: Reply = _folded(tool, call, arguments)
+        return reply
+
+
+_declared: list[Tool] = []
+
+
+def tool(
+    *,
+    family: str,
+    method: str | None = None,
+    per_minute: int | None = None,
+    slow_ms: float | None = None,
+    read_only: bool = True,
+    idempotent: bool = True,
+    destructive: bool = False,
+    markdown: Callable[[Any, Any], str] | None = None,
+) -> Callable[[Handler], Handler]:
+    """Declare a tool; `standard()` puts every declared one into a registry."""
+
+    def declare(handler: Handler) -> Handler:
+        _declared.append(
+            build(
+                handler, family=family, method=method, per_minute=per_minute, slow_ms=slow_ms, read_only=read_only,
+                idempotent=idempotent, destructive=destructive, markdown=markdown,
+            )
+        )  # fmt: skip
+        return handler
+
+    return declare
+
+
+def build(
+    handler: Handler,
+    *,
+    family: str,
+    method: str | None = None,
+    per_minute: int | None = None,
+    slow_ms: float | None = None,
+    read_only: bool = True,
+    idempotent: bool = True,
+    destructive: bool = False,
+    markdown: Callable[[Any, Any], str] | None = None,
+) -> Tool:
+    hints = get_type_hints(handler, include_extras=True)
+    return Tool(
+        name=handler.__name__, method=method, family=family, description=inspect.cleandoc(handler.__doc__ or ""),
+        handler=handler, params=schema.params_struct(handler, hints), returns=hints["return"], per_minute=per_minute,
+        slow_ms=slow_ms, read_only=read_only, idempotent=idempotent, destructive=destructive, markdown=markdown,
+    )  # fmt: skip
+
+
+def standard(selection: tuple[str, ...] = ()) -> Registry:
+    """Every tool that a module of this folder declares, or the selected ones; a selection is by name or family."""
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+    registry = Registry()
+    for each in _declared:
+        if not selection or each.name in selection or each.family in selection:
+            registry.add(each)
+    return registry
+
+
+def _enveloped(inner: Step) -> Step:
+    """The edge: the one broad except. What the tool raised becomes its family's error; a bug is logged and said."""
+
+    def step(tool: Tool, call: Call, arguments: Arguments) -> Reply:
+        family = FAMILIES[tool.family]
+        try:
+            value, wanted_format, params = inner(tool, call, arguments)
+            return family.success(value, tool.markdown if wanted_format != "json" else None, params)
+        except CairnError as error:
+            return family.failure(error, tool.name)
+        except Exception as error:
+            log.exception("%s failed", tool.name)
+            return family.failure(CairnError(f"{type(error).__name__}: {error}"), tool.name)
+
+    return step
+
+
+def _recorded(inner: Step) -> Step:
+    """Time, count and log; outside validation and limits, so that what they refuse is counted too."""
+
+    def step(tool: Tool, call: Call, arguments: Arguments) -> Reply:
+        began = time.perf_counter()
+        reply: Reply = inner(tool, call, arguments)
+        elapsed_ms = (time.perf_counter() - began) * 1000
+        error = reply.error
+        slow = tool.slow_ms is not None and elapsed_ms > tool.slow_ms
+        call.registry.metrics.record(
+            tool.metric, elapsed_ms, error=error.kind if error else None, refused=isinstance(error, RateLimited), slow=slow
+        )
+        log.log(
+            logging.WARNING if slow else logging.INFO,
+            "%s",
+            tool.name,
+            extra={
+                "call": {
+                    "tool": tool.name, "door": call.door, "connection": call.connection.id,
+                    "duration": round(elapsed_ms, 2), "size": len(reply.text), "error": error.kind if error else None,
+                    "arguments": redact.masked_arguments(arguments),
+                }
+            },
+        )  # fmt: skip
+        return reply
+
+    return step
+
+
+def _validated(inner: Step) -> Step:
+    def step(tool: Tool, call: Call, arguments: Arguments) -> Any:
+        return inner(tool, call, schema.validated(tool.params, arguments))
+
+    return step
+
+
+def _limited(inner: Step) -> Step:
+    def step(tool: Tool, call: Call, params: Arguments) -> Any:
+        if tool.per_minute is not None:
+            call.connection.count(tool.name, tool.per_minute)
+        return inner(tool, call, params)
+
+    return step
+
+
+def _invoked(tool: Tool, call: Call, params: msgspec.Struct) -> tuple[Any, str | None, Mapping[str, Any]]:
+    arguments = {name: getattr(params, name) for name in params.__struct_fields__}
+    wanted_format = arguments.pop(MARKDOWN_FORMAT_PARAM, None) if tool.markdown else None
+    return tool.handler(call, **arguments), wanted_format, arguments
+
+
+_WRAPPERS = (_recorded, _enveloped, _validated, _limited)
+_folded: Step = reduce(lambda inner, wrap: wrap(inner), reversed(_WRAPPERS), _invoked)

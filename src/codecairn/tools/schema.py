@@ -1,0 +1,145 @@
+"""Schemas from signatures, and arguments checked against them.
+
+A parameter is optional by its default; `None` as a default means "not given", and a client that sends `null` for such
+a parameter has not given it either. Unknown names are refused: an agent that writes `file_path` for `filePath` would
+otherwise be answered about the whole repository.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import re
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from codecairn.errors import InvalidInput
+from codecairn.paths import printable
+
+if TYPE_CHECKING:
+    from codecairn.tools.families import Family
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_AT = re.compile(r"(?P<reason>.*) - at `\$\.?(?P<where>[^`]*)`", re.DOTALL)
+_FIELD = re.compile(r"Object (?P<what>missing required|contains unknown) field `(?P<name>.*)`(?: - at `\$\.?(?P<where>[^`]*)`)?", re.DOTALL)
+_DEEPEST_ARGUMENT = 32
+
+
+def params_struct(handler: Callable[..., Any], hints: dict[str, Any]) -> type[msgspec.Struct]:
+    fields: list[Any] = []
+    for name, parameter in list(inspect.signature(handler).parameters.items())[1:]:
+        required = parameter.default is inspect.Parameter.empty
+        fields.append((name, hints[name]) if required else (name, hints[name], parameter.default))
+    return msgspec.defstruct(f"{handler.__name__}_arguments", fields, kw_only=True, forbid_unknown_fields=True, frozen=True)
+
+
+def of_params(params: type[msgspec.Struct]) -> dict[str, Any]:
+    whole = msgspec.json.schema(params)
+    definitions = whole["$defs"]
+    own = definitions.pop(whole["$ref"].rsplit("/", 1)[1])
+    return {
+        "$schema": DIALECT,
+        "type": "object",
+        "properties": {name: _without_null(each) for name, each in own["properties"].items()},
+        **({"required": own["required"]} if own.get("required") else {}),
+        "additionalProperties": False,
+        **({"$defs": definitions} if definitions else {}),
+    }
+
+
+def of_output(returns: Any, family: Family) -> dict[str, Any]:
+    """`anyOf` the success forms and the family's error form: strict clients check errors against it as well."""
+    (success,), definitions = msgspec.json.schema_components([returns], ref_template="#/$defs/{name}")
+    forms = success["anyOf"] if "anyOf" in success else [success]
+    (failure,), failure_definitions = msgspec.json.schema_components([family.error_form], ref_template="#/$defs/{name}")
+    definitions = {**definitions, **failure_definitions}
+    extended = [_extended(form, definitions, family.added) for form in forms]
+    return {"$schema": DIALECT, "type": "object", "anyOf": [*extended, failure], "$defs": definitions}
+
+
+def shallow(whole: dict[str, Any]) -> dict[str, Any]:
+    """The same forms told apart by their required names alone; still true of every value, and a tenth of the tokens."""
+    definitions = whole["$defs"]
+    forms = [_resolved(form, definitions) for form in whole["anyOf"]]
+    return {"type": "object", "anyOf": [{"required": form.get("required", [])} for form in forms]}
+
+
+def validated(params: type[msgspec.Struct], arguments: Any) -> msgspec.Struct:
+    if arguments is None:
+        arguments = {}
+    if not isinstance(arguments, dict):
+        raise InvalidInput("Arguments must be an object", param="arguments", reason="expected an object")
+    given = {name: _whole_numbers(value) for name, value in arguments.items() if value is not None}
+    _refuse_broken_text(given, "")
+    try:
+        return msgspec.convert(given, params)
+    except (msgspec.ValidationError, OverflowError, RecursionError) as error:
+        raise _explained(str(error), params) from None
+
+
+def _explained(message: str, params: type[msgspec.Struct]) -> InvalidInput:
+    if found := _FIELD.fullmatch(message):
+        name, where = found["name"], found["where"]
+        if found["what"] == "missing required":
+            return InvalidInput(f"{name}: required", param=name, reason="missing required parameter")
+        known = sorted(params.__struct_fields__) if not where else []
+        near = get_close_matches(name, known, 1, 0.5) or get_close_matches(name.replace("_", "").lower(), [k.lower() for k in known], 1, 0.5)
+        hint = next((k for k in known if near and k.lower() == near[0].lower()), None)
+        remedy = f"Did you mean {hint}?" if hint else f"Known parameters: {', '.join(known) or 'none'}."
+        return InvalidInput(f"{printable(name)}: unknown parameter", param=printable(name), reason="unknown parameter", remedy=remedy)
+    found = _AT.fullmatch(message)
+    where = found["where"] if found else "arguments"
+    reason = (found["reason"] if found else message)[:1].lower() + (found["reason"] if found else message)[1:]
+    reason = reason.replace("`", "")
+    return InvalidInput(f"{where}: {printable(reason)}", param=where, reason=printable(reason))
+
+
+def _whole_numbers(value: Any) -> Any:
+    """JSON has one kind of number: 10.0 is a whole one."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_whole_numbers(item) for item in value] if len(value) < 10_000 else value
+    return value
+
+
+def _refuse_broken_text(value: Any, where: str, depth: int = 0) -> None:
+    """A lone surrogate is legal in JSON and in no encoding: nothing downstream could store, print or send it."""
+    if depth > _DEEPEST_ARGUMENT:
+        raise InvalidInput(f"{where}: nested too deeply", param=where, reason="nested too deeply")
+    if isinstance(value, str):
+        if not value.isascii() and any("\ud800" <= character <= "\udfff" for character in value):
+            raise InvalidInput(f"{where}: not valid Unicode", param=where, reason="it holds a lone surrogate")
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            _refuse_broken_text(name, where or "arguments", depth + 1)
+            _refuse_broken_text(item, where or name, depth + 1)
+    elif isinstance(value, list):
+        for item in value:
+            _refuse_broken_text(item, where, depth + 1)
+
+
+def _without_null(form: dict[str, Any]) -> dict[str, Any]:
+    form = dict(form)
+    if form.get("default", ...) is None:
+        del form["default"]
+    choices = [each for each in form.pop("anyOf", []) if each.get("type") != "null"]
+    if len(choices) == 1:
+        return {**form, **choices[0]}
+    return {**form, "anyOf": choices} if choices else form
+
+
+def _extended(form: dict[str, Any], definitions: dict[str, Any], added: dict[str, Any]) -> dict[str, Any]:
+    if not added:
+        return form
+    body = copy.deepcopy(_resolved(form, definitions))
+    body["properties"] = {**body.get("properties", {}), **added}
+    body["required"] = [*body.get("required", []), *added]
+    return body
+
+
+def _resolved(form: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    return definitions[form["$ref"].rsplit("/", 1)[1]] if "$ref" in form else form
