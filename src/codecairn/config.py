@@ -1,10 +1,10 @@
 """Settings, and the only place that reads the environment.
 
-    CAIRN_ROOT          the project to serve when no --root is given
-    CLAUDE_PROJECT_DIR  the same, as Claude Code sets it
-    CAIRN_TOKEN         the bearer token that HTTP clients must present
-    CAIRN_BLOCK         further file names never to read, as comma-separated patterns (secrets.*,*.kdbx)
-    CAIRN_GIT_TIMEOUT   seconds one git command may take (30)
+CAIRN_ROOT          the project to serve when no --root is given
+CLAUDE_PROJECT_DIR  the same, as Claude Code sets it
+CAIRN_TOKEN         the bearer token that HTTP clients must present
+CAIRN_BLOCK         further file names never to read, as comma-separated patterns (secrets.*,*.kdbx)
+CAIRN_GIT_TIMEOUT   seconds one git command may take (30)
 """
 
 from __future__ import annotations

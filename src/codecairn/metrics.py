@@ -82,13 +82,19 @@ def _exposition(methods: dict[str, _Method]) -> list[str]:
     lines = ["# HELP cairn_calls_total Calls answered, errors included.", "# TYPE cairn_calls_total counter"]
     rows = sorted(methods.items())
     lines += [f'cairn_calls_total{{method="{name}"}} {entry.count}' for name, entry in rows]
-    lines += ["# HELP cairn_errors_total Calls that ended in an error, by its type.", "# TYPE cairn_errors_total counter"]
+    lines += [
+        "# HELP cairn_errors_total Calls that ended in an error, by its type.",
+        "# TYPE cairn_errors_total counter",
+    ]
     lines += [
         f'cairn_errors_total{{method="{name}",type="{kind}"}} {count}'
         for name, entry in rows
         for kind, count in sorted(entry.errors.items())
     ]
-    lines += ["# HELP cairn_rate_limited_total Calls refused by a rate limit.", "# TYPE cairn_rate_limited_total counter"]
+    lines += [
+        "# HELP cairn_rate_limited_total Calls refused by a rate limit.",
+        "# TYPE cairn_rate_limited_total counter",
+    ]
     lines += [f'cairn_rate_limited_total{{method="{name}"}} {entry.rate_limit_hits}' for name, entry in rows]
     lines += ["# HELP cairn_slow_calls_total Calls over their maximum time.", "# TYPE cairn_slow_calls_total counter"]
     lines += [f'cairn_slow_calls_total{{method="{name}"}} {entry.slow}' for name, entry in rows]

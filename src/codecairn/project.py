@@ -65,7 +65,9 @@ class Projects:
         working = self.settings.working_dir
         hinted = self._hinted([self.settings.client_dir, *client_roots, _git_top_level(working), working])
         if hinted is None:
-            raise ProjectNotFound(f"No project: {working} is a home directory, a file-system root or a folder of repositories")
+            raise ProjectNotFound(
+                f"No project: {working} is a home directory, a file-system root or a folder of repositories"
+            )
         return self.open(hinted)
 
     def named(self, path: str, *, param: str) -> Project:
@@ -97,7 +99,7 @@ class Projects:
             )  # fmt: skip
         if self._is_never_a_project(root):
             raise Denied(
-                f"Never a project: {root}", param="path", reason="the home directory and a file-system root are refused",
+                f"Never a project: {root}", param="path", reason="a home directory or file-system root is refused",
                 remedy="Name a folder inside it.",
             )  # fmt: skip
         return root

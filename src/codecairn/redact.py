@@ -35,7 +35,9 @@ def masked_arguments(value: Any, key: str = "") -> Any:
         shown = masked(value)
         return shown if len(shown) <= _LONGEST_LOGGED else f"{shown[:_LONGEST_LOGGED]}… ({len(value)} characters)"
     if isinstance(value, dict):
-        return {str(name)[:_LONGEST_LOGGED]: masked_arguments(item, str(name)) for name, item in list(value.items())[:50]}
+        return {
+            str(name)[:_LONGEST_LOGGED]: masked_arguments(item, str(name)) for name, item in list(value.items())[:50]
+        }
     if isinstance(value, list):
         return [masked_arguments(item, key) for item in value[:20]]
     return value

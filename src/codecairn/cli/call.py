@@ -11,7 +11,10 @@ from codecairn import config, logs
 from codecairn.errors import CairnError
 
 
-@click.command(help="Call one tool and print its answer: cairn call git_log '{\"maxCount\": 3}'. ARGUMENTS may be '-' to read them from stdin.")
+@click.command(
+    help="Call one tool and print its answer: cairn call git_log '{\"maxCount\": 3}'. "
+    "ARGUMENTS may be '-' to read them from stdin."
+)
 @click.argument("tool")
 @click.argument("arguments", default="{}")
 @click.option("--root", "roots", multiple=True, metavar="PATH", help="The project (default: the one you are in).")

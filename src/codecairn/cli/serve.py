@@ -16,13 +16,35 @@ _LEVELS = ["debug", "info", "warning", "error"]
 
 
 @click.command(help="Serve the tools over stdio, or over HTTP with --http.")
-@click.option("--root", "roots", multiple=True, metavar="PATH", help="The project to serve. Repeat it to allow more; callers may then name no other.")
-@click.option("--http", "address", is_flag=False, flag_value="", default=None, metavar="[HOST:PORT]", help="Serve HTTP instead of stdio (default 127.0.0.1:8417).")
-@click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="A further Host name under which HTTP clients reach this server.")
+@click.option(
+    "--root",
+    "roots",
+    multiple=True,
+    metavar="PATH",
+    help="The project to serve. Repeat it to allow more; callers may then name no other.",
+)
+@click.option(
+    "--http",
+    "address",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    metavar="[HOST:PORT]",
+    help="Serve HTTP instead of stdio (default 127.0.0.1:8417).",
+)
+@click.option(
+    "--allow-host",
+    "hosts",
+    multiple=True,
+    metavar="NAME",
+    help="A further Host name under which HTTP clients reach this server.",
+)
 @click.option("--tools", "selection", default="", metavar="NAME,…", help="Offer only these tools, by name or family.")
 @click.option("--log-level", type=click.Choice(_LEVELS), default="info", show_default=True)
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def command(roots: tuple[str, ...], address: str | None, hosts: tuple[str, ...], selection: str, log_level: str, log_format: str) -> None:
+def command(
+    roots: tuple[str, ...], address: str | None, hosts: tuple[str, ...], selection: str, log_level: str, log_format: str
+) -> None:
     logs.configure(log_level, log_format)
     _end_on_signals()
     settings = config.load(roots, local=address is None)
@@ -63,9 +85,13 @@ def _serve_http(settings: config.Settings, selection: str, address: str, hosts: 
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     if not where.is_loopback and not settings.token:
-        raise click.UsageError(f"{where.host} is reachable from other machines: set CAIRN_TOKEN to the bearer token clients must send.")
+        raise click.UsageError(
+            f"{where.host} is reachable from other machines: set CAIRN_TOKEN to the bearer token clients must send."
+        )
     if not where.is_loopback and not settings.roots:
-        raise click.UsageError(f"{where.host} is reachable from other machines: name the roots they may see with --root.")
+        raise click.UsageError(
+            f"{where.host} is reachable from other machines: name the roots they may see with --root."
+        )
     service = _service(settings, selection)
     access = http.Access(where, settings.token, frozenset(host.lower() for host in hosts))
     click.echo(f"cairn: serving http://{address or http.DEFAULT_ADDRESS}/mcp", err=True)

@@ -1,4 +1,4 @@
-"""What git knows, as values: who changed what and when (`log`), who wrote each line (`blame`), what differs (`diff`)."""
+"""What git knows, as values: what changed and when (`log`), who wrote each line (`blame`), what differs (`diff`)."""
 
 from codecairn.history.blame import blame
 from codecairn.history.diff import diff

@@ -37,7 +37,14 @@ def blame(git: Git, guard: Guard, query: BlameQuery, cancel: Cancel) -> Blame:
     revision = _revision(git, layout, query, cancel)
     in_tree = revision is None
     settings = git.filters_off(cancel) if in_tree else []
-    arguments = ["blame", "--porcelain", "--no-textconv", "--encoding=UTF-8", *_lines(query), *([revision] if revision else [])]
+    arguments = [
+        "blame",
+        "--porcelain",
+        "--no-textconv",
+        "--encoding=UTF-8",
+        *_lines(query),
+        *([revision] if revision else []),
+    ]
     with ThreadPoolExecutor(max_workers=1) as beside:
         dirty = beside.submit(_is_modified, git, path, settings, cancel) if in_tree else None
         finished = git.run(*arguments, "--", path, cancel=cancel, settings=settings)
@@ -97,7 +104,9 @@ def _value(output: bytes, path: str, layout: Layout, *, modified: bool) -> Blame
     commits: dict[str, _Facts] = {}
     lines = list(_parsed(output, commits))
     if any("\0" in line.content for line in lines[:50]):
-        raise InvalidInput(f"Binary file: {path}", param="filePath", remedy="git_log shows the history of a binary file.")
+        raise InvalidInput(
+            f"Binary file: {path}", param="filePath", remedy="git_log shows the history of a binary file."
+        )
     return Blame(
         file_path=path,
         language=fence_language(path),
@@ -140,7 +149,9 @@ def _parsed(output: bytes, commits: dict[str, _Facts]) -> Iterator[BlameLine]:
     for raw in output.split(b"\n"):
         if raw.startswith(b"\t"):
             content = decoded(raw[1:]).removesuffix("\r")
-            yield BlameLine(line=number, hash=hash_, author=facts.fields.get("author", ""), date=facts.date, content=content)
+            yield BlameLine(
+                line=number, hash=hash_, author=facts.fields.get("author", ""), date=facts.date, content=content
+            )
             hash_ = ""
         elif not hash_ and raw:
             parts = decoded(raw).split()

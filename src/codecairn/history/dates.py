@@ -11,7 +11,10 @@ from datetime import date, datetime
 _UNIT = r"(?:second|sec|minute|min|hour|day|week|fortnight|month|year)s?"
 _COUNT = r"(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _WEEKDAY = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?"
-_MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
 _TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?"
 _ZONE = r"(?:z|utc|gmt|[+-]\d{2}:?\d{2})"
 

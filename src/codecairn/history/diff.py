@@ -51,10 +51,14 @@ def diff(git: Git, guard: Guard, query: DiffQuery, cancel: Cancel) -> Diff:
         "--diff-algorithm=myers", "--unified=3", "--inter-hunk-context=0", "--src-prefix=a/", "--dst-prefix=b/",
         *([] if layout.whole else ["--relative"]), *sides.arguments,
     ]  # fmt: skip
-    finished = git.run(*arguments, "--", *([path] if path else []), cancel=cancel, settings=settings, enough=counts_only)
+    finished = git.run(
+        *arguments, "--", *([path] if path else []), cancel=cancel, settings=settings, enough=counts_only
+    )
     if finished.status != 0 and not finished.stopped_early:
         raise failure(finished)
-    return _value(finished.output, sides.title, guard, summarised=finished.stopped_early or query.summary, asked=query.summary)
+    return _value(
+        finished.output, sides.title, guard, summarised=finished.stopped_early or query.summary, asked=query.summary
+    )
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,9 @@ def _sides(git: Git, layout: Layout, query: DiffQuery, cancel: Cancel) -> _Sides
             "This repository is bare: it has no working directory to compare", remedy="Give both ref1 and ref2."
         )
     if len(commits) == 2:
-        return _Sides(f"{query.ref1}...{query.ref2}", ["--end-of-options", commits["ref1"], commits["ref2"]], working=False)
+        return _Sides(
+            f"{query.ref1}...{query.ref2}", ["--end-of-options", commits["ref1"], commits["ref2"]], working=False
+        )
     if query.ref1 is not None:
         return _Sides(f"{query.ref1}...{_WORKING}", ["--end-of-options", commits["ref1"]], working=True)
     if query.ref2 is not None:
@@ -127,7 +133,7 @@ class _Sections:
 def _sections(output: bytes) -> _Sections | None:
     """The list of files with their counts, and where the patch starts; None while the counts are still coming."""
     files, at = _raw_entries(output)
-    entries = []
+    entries: list[_Entry] = []
     for status, path, old_path, old_mode, new_mode in files:
         end = output.find(b"\0", at)
         found = _COUNTS.fullmatch(output[at:end]) if end >= 0 else None
@@ -143,7 +149,8 @@ def _sections(output: bytes) -> _Sections | None:
 
 
 def _raw_entries(output: bytes) -> tuple[list[tuple[FileStatus, str, str | None, str, str]], int]:
-    entries, at = [], 0
+    entries: list[tuple[FileStatus, str, str | None, str, str]] = []
+    at = 0
     while output[at : at + 1] == b":":
         end = output.find(b"\0", at)
         found = _RAW.fullmatch(output[at:end])
@@ -178,7 +185,9 @@ def _value(output: bytes, title: str, guard: Guard, *, summarised: bool, asked: 
         files.append(_file(entry, None if summarised or entry.binary else hunks[number]))
     notes = []
     if summarised and not asked:
-        notes.append(f"The diff is large (over {LARGE_DIFF_LINES:,} lines): summary shown. Name a filePath to see its lines.")
+        notes.append(
+            f"The diff is large (over {LARGE_DIFF_LINES:,} lines): summary shown. Name a filePath to see its lines."
+        )
     return Diff(
         title=title, mode="summary" if summarised else "full", files=files, omitted_files=omitted, notes=notes,
         summary=DiffSummary(
@@ -191,7 +200,11 @@ def _value(output: bytes, title: str, guard: Guard, *, summarised: bool, asked: 
 
 
 def _file(entry: _Entry, hunks: str | None) -> FileDiff:
-    modes = (entry.old_mode, entry.new_mode) if entry.old_mode != entry.new_mode and entry.status == "modified" else (None, None)
+    modes = (
+        (entry.old_mode, entry.new_mode)
+        if entry.old_mode != entry.new_mode and entry.status == "modified"
+        else (None, None)
+    )
     return FileDiff(
         path=entry.path, old_path=entry.old_path, status=entry.status, insertions=entry.insertions,
         deletions=entry.deletions, binary=entry.binary, language=fence_language(entry.path), old_mode=modes[0],

@@ -25,9 +25,7 @@ class Service:
     projects: Projects
     _limiter: anyio.CapacityLimiter | None = field(default=None, init=False)
 
-    async def perform(
-        self, tool: Tool, arguments: Any, connection: Connection, door: str, report: Any = None
-    ) -> Reply:
+    async def perform(self, tool: Tool, arguments: Any, connection: Connection, door: str, report: Any = None) -> Reply:
         """Run a call in a thread of its own; if the caller withdraws, what the call has under way is stopped."""
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(_MOST_CALLS_AT_ONCE)

@@ -114,7 +114,9 @@ def app(service: Service, access: Access, server: Server[Any] | None = None) -> 
         return Response(status_code=202) if answer is None else _json(answer)
 
     async def health(request: Request) -> Response:
-        reply = await service.perform(service.registry.methods["health/check"], {}, _connection(connections, request), "http")
+        reply = await service.perform(
+            service.registry.methods["health/check"], {}, _connection(connections, request), "http"
+        )
         return JSONResponse(reply.value, 200 if reply.value.get("status") == "ok" else 503)
 
     async def metrics(request: Request) -> Response:

@@ -8,8 +8,8 @@ params with -32602, and an array member by member. `tools/list` and `tools/call`
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import msgspec
@@ -135,7 +135,10 @@ class BareDoor:
     async def answer_array(self, messages: list[Any], connection: Connection) -> Any:
         if not messages:
             return invalid_request(None, "an empty array")
-        answers = [await self.answer(each, connection) if not isinstance(each, list) else invalid_request(each) for each in messages]
+        answers = [
+            await self.answer(each, connection) if not isinstance(each, list) else invalid_request(each)
+            for each in messages
+        ]
         return [each for each in answers if each is not None] or None
 
     async def answer_request(self, request: Request, connection: Connection) -> dict[str, Any]:
@@ -165,8 +168,6 @@ class BareDoor:
 
 
 def unknown_tool(registry: Registry, name: Any) -> dict[str, Any]:
-    from difflib import get_close_matches
-
     near = get_close_matches(name, registry.tools, 3) if isinstance(name, str) else []
     remedy = f"Did you mean {', '.join(near)}?" if near else "tools/list names the tools of this server."
     return {"param": "name", "reason": f"Unknown tool: {printable(str(name))}", "remedy": remedy}
@@ -198,6 +199,3 @@ def _arguments(params: Any) -> Any:
 
 def _fault(id_: Any, fault: RpcError) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": id_, "error": msgspec.to_builtins(fault)}
-
-
-Send = Callable[[Any], None]

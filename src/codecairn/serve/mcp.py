@@ -12,8 +12,8 @@ from urllib.request import url2pathname
 import anyio
 import anyio.from_thread
 import mcp_types as types
-from mcp.server.lowlevel import Server
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError

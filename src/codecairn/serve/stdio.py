@@ -13,17 +13,18 @@ stderr and 0 at nothing while we serve, so neither a stray print nor a child can
 
 from __future__ import annotations
 
+import asyncio
 import os
 import queue
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 import anyio
 import anyio.abc
 import mcp_types as types
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared._context_streams import create_context_streams
 from mcp.shared.message import SessionMessage
 from mcp_types import methods as spec
@@ -42,21 +43,29 @@ _LINES_AHEAD = 256
 _TOO_LONG = object()
 
 
-class Wire:
-    """The process's own stdin and stdout, read and written by threads."""
+Deliver = Callable[[Any], object]
 
-    def __init__(self) -> None:
-        sys.stdout.flush()
-        self._input: BinaryIO = os.fdopen(os.dup(0), "rb")
-        self._output: BinaryIO = os.fdopen(os.dup(1), "wb")
-        _divert(0, os.open(os.devnull, os.O_RDONLY))
-        _divert(1, os.dup(2))
+
+class Wire:
+    """Lines in and lines out, read and written by threads."""
+
+    def __init__(self, reads: BinaryIO, writes: BinaryIO) -> None:
+        self._input, self._output = reads, writes
         self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._room = threading.Semaphore(_LINES_AHEAD)
         self._writer = threading.Thread(target=self._write, daemon=True)
         self.broken = threading.Event()
 
-    def start(self, deliver: Any) -> None:
+    @classmethod
+    def of_process(cls) -> Wire:
+        """The process's own stdin and stdout, taken away from everybody else in it."""
+        sys.stdout.flush()
+        wire = cls(os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb"))
+        _divert(0, os.open(os.devnull, os.O_RDONLY))
+        _divert(1, os.dup(2))
+        return wire
+
+    def start(self, deliver: Deliver) -> None:
         self._writer.start()
         threading.Thread(target=self._read, args=(deliver,), daemon=True).start()
 
@@ -67,11 +76,15 @@ class Wire:
         """A delivered line has been dealt with; the reader may go one further."""
         self._room.release()
 
+    def close(self) -> None:
+        self._input.close()
+        self._output.close()
+
     def flush(self, seconds: float) -> None:
         self._outbox.put(None)
         self._writer.join(seconds)
 
-    def _read(self, deliver: Any) -> None:
+    def _read(self, deliver: Deliver) -> None:
         while line := self._input.readline(LONGEST_LINE):
             if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
                 while (rest := self._input.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
@@ -121,7 +134,7 @@ class StdioDoor:
 
     async def run(self) -> None:
         inbox_send, inbox = anyio.create_memory_object_stream[Any](float("inf"))
-        loop = _running_loop()
+        loop = asyncio.get_running_loop()
         self._wire.start(lambda line: loop.call_soon_threadsafe(inbox_send.send_nowait, line))
         to_sdk, sdk_reads = create_context_streams[SessionMessage | Exception](0)
         sdk_writes, from_sdk = create_context_streams[SessionMessage](0)
@@ -139,8 +152,8 @@ class StdioDoor:
                     await anyio.sleep(0.01)
             process.kill_all()
             tasks.cancel_scope.cancel()
-        inbox_send.close()
-        inbox.close()
+        for stream in (inbox_send, inbox, to_sdk, sdk_reads, sdk_writes, from_sdk):
+            stream.close()
 
     async def _take(self, line: Any, to_sdk: Any, tasks: anyio.abc.TaskGroup) -> None:
         if line is _TOO_LONG:
@@ -218,7 +231,8 @@ class StdioDoor:
                 self._initialize_id = _key(parsed.id)
             elif self._era is None and self._initialize_id is None:
                 self._era = "2026-07-28" if "_meta" in (parsed.params or {}) else None
-        return await to_sdk.send(SessionMessage(parsed))
+        await to_sdk.send(SessionMessage(parsed))
+        return None
 
     async def _forward(self, from_sdk: Any) -> None:
         async for item in from_sdk:
@@ -241,18 +255,17 @@ class StdioDoor:
         return None
 
 
-def _running_loop() -> Any:
-    import asyncio
-
-    return asyncio.get_running_loop()
-
-
 def _key(id_: Any) -> str:
     return repr(id_)
 
 
 def _is_response(message: Any) -> bool:
-    return isinstance(message, dict) and "method" not in message and "id" in message and ("result" in message or "error" in message)
+    return (
+        isinstance(message, dict)
+        and "method" not in message
+        and "id" in message
+        and ("result" in message or "error" in message)
+    )
 
 
 def _is_unanswered(message: Any) -> bool:
@@ -262,9 +275,6 @@ def _is_unanswered(message: Any) -> bool:
 
 def serve(service: Service) -> None:
     """Serve until stdin closes; then leave at once, with no child behind."""
-    wire = Wire()
+    wire = Wire.of_process()
     anyio.run(StdioDoor(service, wire).run)
     wire.flush(0.3)
-
-
-_Streams = MemoryObjectReceiveStream[Any] | MemoryObjectSendStream[Any]

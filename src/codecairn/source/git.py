@@ -197,13 +197,18 @@ class Git:
 def failure(finished: Finished) -> CairnError:
     """What git's complaint means to a caller."""
     said = finished.complaint
-    line = next((text for text in said.splitlines() if text.startswith(("fatal:", "error:"))), said.splitlines()[0] if said else "")
+    line = next(
+        (text for text in said.splitlines() if text.startswith(("fatal:", "error:"))),
+        said.splitlines()[0] if said else "",
+    )
     if "not a git repository" in said:
         return NotARepository("This project is not a git repository")
     if "dubious ownership" in said or "Permission denied" in said or "Operation not permitted" in said:
         return RepositoryDenied("Cannot access git repository", details=printable(line))
     if "must be run in a work tree" in said:
-        return NotARepository("This repository is bare: it has no working directory", remedy="Give two refs to compare.")
+        return NotARepository(
+            "This repository is bare: it has no working directory", remedy="Give two refs to compare."
+        )
     if "promisor" in said or "not allowed" in said or "lazy fetching disabled" in said:
         return CairnError(
             "The repository is a partial clone and lacks the objects this needs",

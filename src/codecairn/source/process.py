@@ -10,12 +10,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from codecairn import config
 from codecairn.cancel import Cancel
 from codecairn.errors import TimedOut
 
 _CHUNK = 1 << 16
+# A process group of its own, so that what a program starts can be stopped with it.
+_APART: dict[str, Any] = {"creationflags": 0x00000200} if sys.platform == "win32" else {"process_group": 0}
 _running: set[subprocess.Popen[bytes]] = set()
 _running_lock = threading.Lock()
 
@@ -36,7 +39,11 @@ def find(name: str, *, outside: Path) -> str | None:
             continue
         for suffix in suffixes:
             candidate = Path(folder) / f"{name}{suffix}"
-            if os.access(candidate, os.X_OK) and candidate.is_file() and not candidate.resolve().is_relative_to(outside):
+            if (
+                os.access(candidate, os.X_OK)
+                and candidate.is_file()
+                and not candidate.resolve().is_relative_to(outside)
+            ):
                 return str(candidate)
     return None
 
@@ -76,9 +83,11 @@ def run(
 def _drain(
     child: subprocess.Popen[bytes], enough: Callable[[bytearray], bool] | None, stdin: bytes | None
 ) -> tuple[bytes, bytes, bool]:
-    assert child.stdout and child.stderr
+    assert child.stdout is not None
+    assert child.stderr is not None
+    stderr = child.stderr
     complaint: list[bytes] = []
-    listener = threading.Thread(target=lambda: complaint.append(child.stderr.read()), daemon=True)  # type: ignore[union-attr]
+    listener = threading.Thread(target=lambda: complaint.append(stderr.read()), daemon=True)
     listener.start()
     if stdin is not None and child.stdin:
         try:
@@ -102,8 +111,6 @@ def _drain(
 def _child(
     arguments: Sequence[str], folder: Path, environment: Mapping[str, str], *, wants_input: bool
 ) -> Iterator[subprocess.Popen[bytes]]:
-    # A process group of its own, so that what the program starts can be stopped with it.
-    apart = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP} if sys.platform == "win32" else {"process_group": 0}
     child = subprocess.Popen(
         list(arguments),
         cwd=folder,
@@ -111,7 +118,7 @@ def _child(
         stdin=subprocess.PIPE if wants_input else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        **apart,  # type: ignore[call-overload]
+        **_APART,
     )
     with _running_lock:
         _running.add(child)

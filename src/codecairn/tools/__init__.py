@@ -12,7 +12,6 @@ envelope, `method` the bare JSON-RPC name. `Registry.call` folds the wrappers ev
 from __future__ import annotations
 
 import importlib
-import inspect
 import logging
 import pkgutil
 import time
@@ -33,8 +32,6 @@ from codecairn.tools import schema
 from codecairn.tools.families import FAMILIES, Reply
 
 log = logging.getLogger("codecairn.call")
-
-MARKDOWN_FORMAT_PARAM = "format"
 
 
 @dataclass
@@ -145,39 +142,24 @@ def tool(
     idempotent: bool = True,
     destructive: bool = False,
     markdown: Callable[[Any, Any], str] | None = None,
+    into: list[Tool] = _declared,
 ) -> Callable[[Handler], Handler]:
     """Declare a tool; `standard()` puts every declared one into a registry."""
 
     def declare(handler: Handler) -> Handler:
-        _declared.append(
-            build(
-                handler, family=family, method=method, per_minute=per_minute, slow_ms=slow_ms, read_only=read_only,
+        hints = get_type_hints(handler, include_extras=True)
+        params = schema.params_struct(handler, hints, with_format=markdown is not None)
+        description = " ".join((handler.__doc__ or "").split())
+        into.append(
+            Tool(
+                name=handler.__name__, method=method, family=family, description=description, handler=handler,
+                params=params, returns=hints["return"], per_minute=per_minute, slow_ms=slow_ms, read_only=read_only,
                 idempotent=idempotent, destructive=destructive, markdown=markdown,
             )
         )  # fmt: skip
         return handler
 
     return declare
-
-
-def build(
-    handler: Handler,
-    *,
-    family: str,
-    method: str | None = None,
-    per_minute: int | None = None,
-    slow_ms: float | None = None,
-    read_only: bool = True,
-    idempotent: bool = True,
-    destructive: bool = False,
-    markdown: Callable[[Any, Any], str] | None = None,
-) -> Tool:
-    hints = get_type_hints(handler, include_extras=True)
-    return Tool(
-        name=handler.__name__, method=method, family=family, description=inspect.cleandoc(handler.__doc__ or ""),
-        handler=handler, params=schema.params_struct(handler, hints), returns=hints["return"], per_minute=per_minute,
-        slow_ms=slow_ms, read_only=read_only, idempotent=idempotent, destructive=destructive, markdown=markdown,
-    )  # fmt: skip
 
 
 def standard(selection: tuple[str, ...] = ()) -> Registry:
@@ -218,7 +200,11 @@ def _recorded(inner: Step) -> Step:
         error = reply.error
         slow = tool.slow_ms is not None and elapsed_ms > tool.slow_ms
         call.registry.metrics.record(
-            tool.metric, elapsed_ms, error=error.kind if error else None, refused=isinstance(error, RateLimited), slow=slow
+            tool.metric,
+            elapsed_ms,
+            error=error.kind if error else None,
+            refused=isinstance(error, RateLimited),
+            slow=slow,
         )
         log.log(
             logging.WARNING if slow else logging.INFO,
@@ -255,9 +241,10 @@ def _limited(inner: Step) -> Step:
 
 def _invoked(tool: Tool, call: Call, params: msgspec.Struct) -> tuple[Any, str | None, Mapping[str, Any]]:
     arguments = {name: getattr(params, name) for name in params.__struct_fields__}
-    wanted_format = arguments.pop(MARKDOWN_FORMAT_PARAM, None) if tool.markdown else None
+    wanted_format = arguments.pop("format") if tool.markdown else None
     return tool.handler(call, **arguments), wanted_format, arguments
 
 
 _WRAPPERS = (_recorded, _enveloped, _validated, _limited)
-_folded: Step = reduce(lambda inner, wrap: wrap(inner), reversed(_WRAPPERS), _invoked)
+_innermost: Step = _invoked
+_folded: Step = reduce(lambda inner, wrap: wrap(inner), reversed(_WRAPPERS), _innermost)

@@ -112,7 +112,9 @@ def _history_value(value: Any, markdown: Markdown | None, params: Mapping[str, A
 def _history_error(error: CairnError, tool: str) -> Reply:
     del tool
     text = f"Error: {error.kind}\n\nDetails: {error.message}\n\nSuggestion: {error.remedy}"
-    fault = HistoryFault(type=error.kind, code=error.code, message=error.message, suggestion=error.remedy, data=error.data)
+    fault = HistoryFault(
+        type=error.kind, code=error.code, message=error.message, suggestion=error.remedy, data=error.data
+    )
     return Reply(text, msgspec.to_builtins(HistoryError(error=fault, text=text)), error)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -13,7 +13,6 @@ from codecairn.history.log import LogQuery
 from codecairn.tools import Call, render, tool
 from codecairn.types import Blame, CommitList, Diff
 
-Format = Annotated[Literal["markdown", "json"], Meta(description="Form of the text: markdown (default) or json")]
 # The bound is in the schema; breaking it is answered with the range itself rather than with the schema's words.
 LineNumber = Annotated[int | None, Meta(extra_json_schema={"minimum": 1})]
 
@@ -22,17 +21,20 @@ LineNumber = Annotated[int | None, Meta(extra_json_schema={"minimum": 1})]
 def git_log(
     call: Call,
     *,
-    filePath: Annotated[str | None, Meta(description="Only commits that touch this file or folder, relative to the project root; a file is followed through renames")] = None,
-    since: Annotated[str | None, Meta(description="Commits after this date ('2025-01-01', '30 days ago') or not reachable from this tag or commit ('v1.0.0')")] = None,
-    until: Annotated[str | None, Meta(description="Commits up to this date, or reachable from this tag or commit")] = None,
+    filePath: Annotated[
+        str | None, Meta(description="Only commits touching this file (followed through renames) or folder")
+    ] = None,
+    since: Annotated[
+        str | None, Meta(description="After this date ('2025-01-01', '30 days ago'), tag or commit")
+    ] = None,
+    until: Annotated[str | None, Meta(description="Up to this date, tag or commit")] = None,
     author: Annotated[str | None, Meta(description="Part of an author's name or email")] = None,
     maxCount: Annotated[int, Meta(ge=1, le=100, description="Most commits to return (default 10, most 100)")] = 10,
     ref: Annotated[str | None, Meta(description="Branch, tag or commit to start from (default HEAD)")] = None,
     cursor: Annotated[str | None, Meta(description="Where an earlier answer said to continue")] = None,
-    format: Format = "markdown",  # noqa: A002
 ) -> CommitList:
-    """Commit history with the files each commit changed. Use it to learn when and why something changed, what was done lately, or who works on a file; grep shows only the present."""
-    del format
+    """Commit history with the files each commit changed. Use it to learn when and why something changed, what was
+    done lately, or who works on a file; grep shows only the present."""
     query = LogQuery(filePath, since, until, author, ref, maxCount, cursor)
     return history.log(call.project.git, call.project.guard, query, call.cancel)
 
@@ -44,11 +46,12 @@ def git_blame(
     filePath: Annotated[str, Meta(description="File relative to the project root")],
     startLine: Annotated[LineNumber, Meta(description="First line, counted from 1")] = None,
     endLine: Annotated[LineNumber, Meta(description="Last line, inclusive")] = None,
-    ref: Annotated[str | None, Meta(description="Branch, tag or commit to read the file at (default: the working tree)")] = None,
-    format: Format = "markdown",  # noqa: A002
+    ref: Annotated[
+        str | None, Meta(description="Read the file at this branch, tag or commit (default: working tree)")
+    ] = None,
 ) -> Blame:
-    """Who last changed each line of a file, with the commit and its message. Use it before changing a line that looks odd, to learn why it is so; name a line range for a long file."""
-    del format
+    """Who last changed each line of a file, with the commit and its message. Use it before changing a line that looks
+    odd, to learn why it is so; name a line range for a long file."""
     query = BlameQuery(filePath, startLine, endLine, ref)
     return history.blame(call.project.git, call.project.guard, query, call.cancel)
 
@@ -57,13 +60,16 @@ def git_blame(
 def git_diff(
     call: Call,
     *,
-    ref1: Annotated[str | None, Meta(description="First branch, tag or commit; leave out for the working directory")] = None,
-    ref2: Annotated[str | None, Meta(description="Second branch, tag or commit; leave out to compare ref1 with the working directory")] = None,
+    ref1: Annotated[
+        str | None, Meta(description="First branch, tag or commit (default: the working directory)")
+    ] = None,
+    ref2: Annotated[
+        str | None, Meta(description="Second branch, tag or commit (default: the working directory)")
+    ] = None,
     filePath: Annotated[str | None, Meta(description="Only this file or folder, relative to the project root")] = None,
     summary: Annotated[bool, Meta(description="Only the list of files with their line counts (default false)")] = False,
-    format: Format = "markdown",  # noqa: A002
 ) -> Diff:
-    """What differs between two refs, between a ref and the working directory, or (no refs) the unstaged changes. Use it to review a branch or one's own edits; large diffs come as a summary, so then name a file."""
-    del format
+    """What differs between two refs, between a ref and the working directory, or (no refs) the unstaged changes. Use it
+    to review a branch or your own edits; a large diff comes as a summary, so then name a file."""
     query = DiffQuery(ref1, ref2, filePath, summary)
     return history.diff(call.project.git, call.project.guard, query, call.cancel)

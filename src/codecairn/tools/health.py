@@ -11,9 +11,11 @@ from codecairn.types import Health, MetricsSnapshot
 
 @tool(family="catalog", method="health/check")
 def health_check(call: Call) -> Health:
-    """Whether the server is up and has a usable project, with its version. Use it when another tool fails unexpectedly."""
+    """Whether the server is up and has a usable project, with its version. Use it when another tool fails oddly."""
     problems = _problems(call)
-    return Health(status="degraded" if problems else "ok", timestamp=timestamp(), version=__version__, problems=problems)
+    return Health(
+        status="degraded" if problems else "ok", timestamp=timestamp(), version=__version__, problems=problems
+    )
 
 
 @tool(family="catalog", method="metrics/snapshot", idempotent=False)

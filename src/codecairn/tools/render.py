@@ -96,8 +96,7 @@ def _annotated(value: Blame) -> list[str]:
 
 
 def diff(value: Diff, params: Mapping[str, Any]) -> str:
-    text = _summary(value) if value.mode == "summary" else _full(value, _budget(params.get("filePath") is not None))
-    return text
+    return _summary(value) if value.mode == "summary" else _full(value, _budget(params.get("filePath") is not None))
 
 
 def _full(value: Diff, budget: float) -> str:
@@ -114,7 +113,9 @@ def _full(value: Diff, budget: float) -> str:
     if len(shown) < len(value.files):
         rest = ", ".join(file.path for file in value.files[len(shown) :][:20])
         left = len(value.files) - len(shown)
-        text += f"{_RULE}_{left} of {len(value.files)} files not shown here. Continue with filePath, for example: {rest}_"
+        text += (
+            f"{_RULE}_{left} of {len(value.files)} files not shown here. Continue with filePath, for example: {rest}_"
+        )
     return text
 
 
@@ -199,6 +200,8 @@ def _within(parts: Iterable[str], budget: float) -> list[str]:
 
 
 def _cut(part: str, length: int) -> str:
-    whole = part[: max(length, 200)].rsplit("\n", 1)[0] if "\n" in part[: max(length, 200)] else part[: max(length, 200)]
+    whole = (
+        part[: max(length, 200)].rsplit("\n", 1)[0] if "\n" in part[: max(length, 200)] else part[: max(length, 200)]
+    )
     fence = "\n```" if whole.count("```") % 2 else ""
     return f"{whole}{fence}\n… ({len(part) - len(whole):,} characters more)"

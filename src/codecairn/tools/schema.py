@@ -12,7 +12,7 @@ import inspect
 import re
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
@@ -24,16 +24,27 @@ if TYPE_CHECKING:
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _AT = re.compile(r"(?P<reason>.*) - at `\$\.?(?P<where>[^`]*)`", re.DOTALL)
-_FIELD = re.compile(r"Object (?P<what>missing required|contains unknown) field `(?P<name>.*)`(?: - at `\$\.?(?P<where>[^`]*)`)?", re.DOTALL)
+_FIELD = re.compile(
+    r"Object (?P<what>missing required|contains unknown) field `(?P<name>.*)`(?: - at `\$\.?(?P<where>[^`]*)`)?",
+    re.DOTALL,
+)
 _DEEPEST_ARGUMENT = 32
 
 
-def params_struct(handler: Callable[..., Any], hints: dict[str, Any]) -> type[msgspec.Struct]:
+Format = Annotated[Literal["markdown", "json"], msgspec.Meta(description="Form of the text (default markdown)")]
+
+
+def params_struct(handler: Callable[..., Any], hints: dict[str, Any], *, with_format: bool) -> type[msgspec.Struct]:
+    """The arguments of a tool as a type. A tool that answers in Markdown takes `format` too, for who wants JSON."""
     fields: list[Any] = []
     for name, parameter in list(inspect.signature(handler).parameters.items())[1:]:
         required = parameter.default is inspect.Parameter.empty
         fields.append((name, hints[name]) if required else (name, hints[name], parameter.default))
-    return msgspec.defstruct(f"{handler.__name__}_arguments", fields, kw_only=True, forbid_unknown_fields=True, frozen=True)
+    if with_format:
+        fields.append(("format", Format, "markdown"))
+    return msgspec.defstruct(
+        f"{handler.__name__}_arguments", fields, kw_only=True, forbid_unknown_fields=True, frozen=True
+    )
 
 
 def of_params(params: type[msgspec.Struct]) -> dict[str, Any]:
@@ -53,7 +64,7 @@ def of_params(params: type[msgspec.Struct]) -> dict[str, Any]:
 def of_output(returns: Any, family: Family) -> dict[str, Any]:
     """`anyOf` the success forms and the family's error form: strict clients check errors against it as well."""
     (success,), definitions = msgspec.json.schema_components([returns], ref_template="#/$defs/{name}")
-    forms = success["anyOf"] if "anyOf" in success else [success]
+    forms = success.get("anyOf", [success])
     (failure,), failure_definitions = msgspec.json.schema_components([family.error_form], ref_template="#/$defs/{name}")
     definitions = {**definitions, **failure_definitions}
     extended = [_extended(form, definitions, family.added) for form in forms]
@@ -86,10 +97,14 @@ def _explained(message: str, params: type[msgspec.Struct]) -> InvalidInput:
         if found["what"] == "missing required":
             return InvalidInput(f"{name}: required", param=name, reason="missing required parameter")
         known = sorted(params.__struct_fields__) if not where else []
-        near = get_close_matches(name, known, 1, 0.5) or get_close_matches(name.replace("_", "").lower(), [k.lower() for k in known], 1, 0.5)
+        near = get_close_matches(name, known, 1, 0.5) or get_close_matches(
+            name.replace("_", "").lower(), [k.lower() for k in known], 1, 0.5
+        )
         hint = next((k for k in known if near and k.lower() == near[0].lower()), None)
         remedy = f"Did you mean {hint}?" if hint else f"Known parameters: {', '.join(known) or 'none'}."
-        return InvalidInput(f"{printable(name)}: unknown parameter", param=printable(name), reason="unknown parameter", remedy=remedy)
+        return InvalidInput(
+            f"{printable(name)}: unknown parameter", param=printable(name), reason="unknown parameter", remedy=remedy
+        )
     found = _AT.fullmatch(message)
     where = found["where"] if found else "arguments"
     reason = (found["reason"] if found else message)[:1].lower() + (found["reason"] if found else message)[1:]

@@ -1,0 +1,48 @@
+# Two verbs set up everything from nothing: `make demo` and `make test`. Python 3.11+, git and make are all it takes.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Without .pyc files the server takes twice as long to start.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test lint types bench soak conformance wheel clean
+
+$(VENV)/ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.12"; exit 1; }
+	@echo "Setting up $(VENV) (once) …"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@$(BIN)/python -m compileall -q src
+	@touch $@
+
+demo: $(VENV)/ready
+	@$(BIN)/cairn demo
+
+test: lint types
+	@$(BIN)/python -m pytest
+
+lint: $(VENV)/ready
+	@$(BIN)/ruff check src tests benchmarks
+	@$(BIN)/ruff format --check --quiet src tests benchmarks || { $(BIN)/ruff format --diff src tests benchmarks; exit 1; }
+
+types: $(VENV)/ready
+	@$(BIN)/mypy
+
+bench: $(VENV)/ready
+	@$(BIN)/python benchmarks/startup.py
+	@$(BIN)/python benchmarks/git_tools.py
+
+# The long trials whole; `make test` runs a seeded tenth of each.
+soak: $(VENV)/ready
+	@CAIRN_SOAK=1 $(BIN)/python -m pytest --timeout 3600
+
+# Needs npm; everything it installs stays under .conformance.
+conformance: $(VENV)/ready
+	@$(BIN)/python tests/conformance/run.py
+
+wheel: $(VENV)/ready
+	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+clean:
+	rm -rf $(VENV) .conformance dist build
