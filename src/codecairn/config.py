@@ -3,17 +3,21 @@
 CAIRN_ROOT          the project to serve when no --root is given
 CLAUDE_PROJECT_DIR  the same, as Claude Code sets it
 CAIRN_TOKEN         the bearer token that HTTP clients must present
-CAIRN_BLOCK         further file names never to read, as comma-separated patterns (secrets.*,*.kdbx)
+CAIRN_HOME          where data is kept (default: the user's data directory)
+CAIRN_BLOCK         further names or paths never to read, as comma-separated patterns (secrets.*,*.kdbx,deploy/keys)
 CAIRN_GIT_TIMEOUT   seconds one git command may take (30)
 """
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 GIT_TIMEOUT_S = 30.0
+_LONGEST_TIMEOUT_S = 86_400.0
 
 # Variables git reads that a caller's shell (a hook, a wrapper) may have left behind; none may steer our git.
 # The three that say where the user's own configuration lies stay: safe.directory is set there.
@@ -27,13 +31,23 @@ class Settings:
     roots: tuple[Path, ...] = ()
     env_root: Path | None = None
     client_dir: Path | None = None
-    working_dir: Path = field(default_factory=Path.cwd)
-    home: Path = field(default_factory=Path.home)
+    working_dir: Path = field(default_factory=lambda: _known(Path.cwd))
+    home: Path = field(default_factory=lambda: _known(Path.home))
     token: str | None = None
+    data: Path | None = None
     blocked: tuple[str, ...] = ()
     git_timeout: float = GIT_TIMEOUT_S
     local: bool = True
     """Whether the caller sits at this machine's keyboard: over stdio and the CLI yes, over HTTP no."""
+
+
+def data_folder(settings: Settings) -> Path:
+    """Where data is kept; asked only by who keeps any, as finding the user's directory costs an import."""
+    if settings.data is not None:
+        return settings.data
+    from platformdirs import user_data_path  # noqa: PLC0415
+
+    return user_data_path("cairn", appauthor=False)
 
 
 def load(roots: tuple[str, ...] = (), *, local: bool = True) -> Settings:
@@ -43,7 +57,8 @@ def load(roots: tuple[str, ...] = (), *, local: bool = True) -> Settings:
         env_root=_path(env.get("CAIRN_ROOT")),
         client_dir=_path(env.get("CLAUDE_PROJECT_DIR")),
         token=env.get("CAIRN_TOKEN") or None,
-        blocked=tuple(part.strip().casefold() for part in env.get("CAIRN_BLOCK", "").split(",") if part.strip()),
+        data=_path(env.get("CAIRN_HOME")),
+        blocked=tuple(part.strip() for part in env.get("CAIRN_BLOCK", "").split(",") if part.strip()),
         git_timeout=_seconds(env.get("CAIRN_GIT_TIMEOUT")),
         local=local,
     )
@@ -62,12 +77,25 @@ def child_environment() -> dict[str, str]:
     }
 
 
+def _known(ask: Callable[[], Path]) -> Path:
+    """A folder the system names, or its root where it cannot: the working directory was removed, the user has no home.
+    The root never is a project, so nothing is served by mistake."""
+    try:
+        return ask()
+    except (OSError, RuntimeError):
+        return Path(os.sep)
+
+
 def _path(value: str | None) -> Path | None:
-    return Path(value).expanduser() if value else None
+    try:
+        return Path(value).expanduser() if value else None
+    except RuntimeError:  # `~nobody`: whoever uses the path says that it is not there
+        return Path(value) if value else None
 
 
 def _seconds(value: str | None) -> float:
     try:
-        return max(0.1, float(value)) if value else GIT_TIMEOUT_S
+        seconds = float(value) if value else GIT_TIMEOUT_S
     except ValueError:
         return GIT_TIMEOUT_S
+    return min(max(0.1, seconds), _LONGEST_TIMEOUT_S) if not math.isnan(seconds) else GIT_TIMEOUT_S

@@ -31,10 +31,10 @@ class Connection:
         now = self.clock()
         with self._lock:
             window = self._calls.setdefault(tool, deque())
-            while window and window[0] <= now - _WINDOW_S:
+            while window and now - window[0] >= _WINDOW_S:
                 window.popleft()
             if len(window) >= per_minute:
-                wait = max(1, ceil(window[0] + _WINDOW_S - now))
+                wait = max(1, ceil(_WINDOW_S - (now - window[0])))
                 raise RateLimited(
                     f"Rate limit exceeded for {tool}: {per_minute} calls a minute; retry in {wait} s",
                     limit=per_minute, retryAfter=wait, remedy=f"Wait {wait} seconds and call again.",

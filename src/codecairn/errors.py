@@ -57,7 +57,7 @@ class InvalidInput(CairnError):
     way_out = "Correct the named argument and call again."
 
     def __init__(self, message: str, *, param: str | None = None, remedy: str | None = None, **data: Any) -> None:
-        super().__init__(message, remedy=remedy, **({"param": param} if param else {}), **data)
+        super().__init__(message, remedy=remedy, **({} if param is None else {"param": param}), **data)
 
 
 class InvalidStrategy(InvalidInput):
@@ -142,6 +142,11 @@ class SyncInProgress(Busy):
 class NotReady(CairnError):
     code, number, title = "index_not_ready", -32003, "Project not indexed"
     way_out = "Run index_codebase first."
+
+    def __init__(self, message: str, *, remedy: str | None = None, **data: Any) -> None:
+        """The reason says what to run as well: some clients show nothing else of an error's data."""
+        super().__init__(message, remedy=remedy, **data)
+        self.data.setdefault("reason", f"{message.rstrip('.')}. {self.remedy}")
 
 
 class IndexStale(NotReady):

@@ -1,24 +1,36 @@
 """The one path guard: what a caller may name, and what no answer may show.
 
 Two questions are asked here and nowhere else. `Guard.inside` turns a project-relative path a caller gave into one
-that is safe to use, or refuses it. `Guard.blocks` says whether a path (a caller's, or one that git reported) is
-secret or internal, so that lists can leave it out and count what they left out.
+that is safe to use, or refuses it; a symbolic link is judged by its own name and by what it leads to. `Guard.blocks`
+says whether a path (a caller's, or one that git reported) is secret or internal, so that lists can leave it out and
+count what they left out.
 
-Components are compared whole and without case, because `.GIT` and `.git` are one folder on half of all machines.
+Components are compared whole and without case, because `.GIT` and `.git` are one folder on half of all machines. A
+pattern of the user's that holds a slash stands for that many components, at any depth.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path, PureWindowsPath
 
 from codecairn.errors import Denied, InvalidInput
 
-BLOCKED_NAMES = frozenset({".git", "node_modules", ".env", "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".netrc"})
+BLOCKED_NAMES = frozenset(
+    {
+        ".git", "node_modules", ".env", ".netrc",
+        "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk",
+    }
+)  # fmt: skip
 BLOCKED_PATTERNS = (".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.ppk")
+
+_LONGEST_NAME, _LONGEST_PATH = 255, 4095
+"""Bytes, as on Linux; what is longer names nothing, and asking the system about it is an error of its own."""
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -37,20 +49,41 @@ class Guard:
             raise InvalidInput(f"Invalid path: {printable(given)} ({reason})", param=param, reason=reason)
         # A backslash is a separator on Windows alone; elsewhere it is part of a file's name.
         relative = Path(given).as_posix()
-        if self.blocks(relative):
+        if len(os.fsencode(self.root / relative)) > _LONGEST_PATH:
+            raise InvalidInput("Invalid path: it is too long", param=param, reason="it is too long")
+        destination = self._destination(relative)
+        if self.blocks(relative) or (destination is not None and self.blocks(destination)):
             raise _denied(relative, "the path is secret or internal and is never read")
-        if not self._contains(relative):
+        if destination is None:
             raise _denied(relative, "the path leads outside the project root")
         return relative
 
     def blocks(self, path: str) -> bool:
-        return any(_is_blocked_name(part, self.extra) for part in path.replace("\\", "/").split("/"))
+        parts = [part for part in path.replace("\\", "/").split("/") if part]
+        return any(_is_blocked_name(part, self._names) for part in parts) or self._blocks_run(parts)
 
-    def _contains(self, relative: str) -> bool:
-        try:
-            return (self.root / relative).resolve().is_relative_to(self.root.resolve())
-        except (OSError, RuntimeError):  # a loop of symbolic links
+    def _blocks_run(self, parts: list[str]) -> bool:
+        if not self._paths:
             return False
+        folded = [_folded(part) for part in parts]
+        heads = ["/" + "/".join(folded[:length]) for length in range(1, len(folded) + 1)]
+        return any(fnmatchcase(head, f"*/{pattern}") for head in heads for pattern in self._paths)
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(pattern for pattern in map(_pattern, self.extra) if "/" not in pattern)
+
+    @cached_property
+    def _paths(self) -> tuple[str, ...]:
+        return tuple(pattern for pattern in map(_pattern, self.extra) if "/" in pattern)
+
+    def _destination(self, relative: str) -> str | None:
+        """Where the path leads once links are followed, from the root; None if that is outside, or nowhere."""
+        try:
+            root = self.root.resolve()
+            return (root / relative).resolve().relative_to(root).as_posix()
+        except (OSError, RuntimeError, ValueError):  # RuntimeError: a loop of symbolic links
+            return None
 
 
 def _denied(path: str, details: str) -> Denied:
@@ -58,12 +91,23 @@ def _denied(path: str, details: str) -> Denied:
 
 
 def _is_blocked_name(name: str, extra: tuple[str, ...]) -> bool:
-    # Windows drops trailing dots and spaces and reads `name::$DATA`; HFS+ ignores some Unicode points.
-    bare = unicodedata.normalize("NFC", "".join(c for c in name if unicodedata.category(c) != "Cf"))
-    bare = bare.split(":", 1)[0].rstrip(". ").casefold()
-    if bare in BLOCKED_NAMES or bare == "git~1":
+    # Windows reads `name::$DATA` as `name`; elsewhere the colon is part of it.
+    spellings = {_folded(name), _folded(name.split(":", 1)[0])}
+    if spellings & BLOCKED_NAMES or "git~1" in spellings:
         return True
-    return any(fnmatchcase(bare, pattern) for pattern in (*BLOCKED_PATTERNS, *extra))
+    return any(fnmatchcase(each, pattern) for each in spellings for pattern in (*BLOCKED_PATTERNS, *extra))
+
+
+def _folded(name: str) -> str:
+    """One spelling for all that open the same file: Windows drops trailing dots and spaces, HFS+ some code points."""
+    visible = "".join(c for c in name if unicodedata.category(c) != "Cf")
+    return unicodedata.normalize("NFC", visible.casefold()).rstrip(". ")
+
+
+def _pattern(given: str) -> str:
+    """Folded as names are; `secrets/`, `/secrets` and `**/secrets` all mean `secrets`."""
+    folded = unicodedata.normalize("NFC", given.strip().casefold()).replace("\\", "/")
+    return folded.removeprefix("./").removeprefix("**/").strip("/")
 
 
 def has_control(value: str) -> bool:
@@ -81,6 +125,8 @@ def _malformed(given: str) -> str | None:
         return "it is empty"
     if has_control(given):
         return "it holds a control character"
+    if any("\ud800" <= character <= "\udfff" for character in given):
+        return "it is not valid Unicode"
     if given.startswith("-"):
         return "it starts with '-'"
     windows = PureWindowsPath(given)
@@ -88,4 +134,6 @@ def _malformed(given: str) -> str | None:
         return "it is absolute; give it relative to the project root"
     if ".." in given.replace("\\", "/").split("/"):
         return "it climbs with '..'"
+    if any(len(part.encode()) > _LONGEST_NAME for part in given.split("/")):
+        return "it holds a name that is too long"
     return None

@@ -3,21 +3,28 @@
 The root is the first of: the --root argument, CAIRN_ROOT, CLAUDE_PROJECT_DIR, the client's own roots, the git top
 level of the working directory, the working directory. The first two are orders, and a bad one is an error; the others
 are hints, and one that may not be a project is passed over. The home directory and a file-system root never are one;
-a folder that only holds repositories is one when ordered, not when hinted.
+a folder that only holds repositories is one when ordered, not when hinted. Over HTTP a client's own roots are no hint:
+they are folders of the client's machine, or would let it choose among ours.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
-from codecairn.config import Settings
+from codecairn.catalog.entries import CatalogFolder
+from codecairn.catalog.governance import CriteriaSource
+from codecairn.config import Settings, data_folder
 from codecairn.errors import Denied, InvalidInput, ProjectNotFound
 from codecairn.paths import Guard, has_control, printable
 from codecairn.source.git import Git
+from codecairn.store import place
+from codecairn.store.memory import Memory
 
 _MANY_REPOSITORIES = 2
 
@@ -36,6 +43,18 @@ class Project:
     @cached_property
     def guard(self) -> Guard:
         return Guard(self.root, self.settings.blocked)
+
+    @cached_property
+    def catalog(self) -> CatalogFolder:
+        return CatalogFolder(self.root)
+
+    @cached_property
+    def criteria(self) -> CriteriaSource:
+        return CriteriaSource(self.root)
+
+    @cached_property
+    def memory(self) -> Memory:
+        return Memory(place.project_folder(data_folder(self.settings), self.root, self.git) / "memory.db")
 
     @property
     def name(self) -> str:
@@ -56,14 +75,15 @@ class Projects:
     @property
     def wants_client_roots(self) -> bool:
         """Whether the client's roots would decide anything: nothing that outranks them has named a project."""
-        return not self._ordered and self._hinted([self.settings.client_dir]) is None
+        return self.settings.local and not self._ordered and self._hinted([self.settings.client_dir]) is None
 
     def current(self, client_roots: Iterable[Path] = ()) -> Project:
         """The project that calls without a path of their own are about."""
         if self._ordered:
             return self.open(self._ordered[0])
         working = self.settings.working_dir
-        hinted = self._hinted([self.settings.client_dir, *client_roots, _git_top_level(working), working])
+        named = client_roots if self.settings.local else ()
+        hinted = self._hinted([self.settings.client_dir, *named, _git_top_level(working), working])
         if hinted is None:
             raise ProjectNotFound(
                 f"No project: {working} is a home directory, a file-system root or a folder of repositories"
@@ -72,34 +92,38 @@ class Projects:
 
     def named(self, path: str, *, param: str) -> Project:
         """The project at an absolute path that a caller gave, if callers on this door may name it."""
-        root = self._usable(_absolute(path, param))
-        allowed = self._ordered if self._ordered or self.settings.local else [self.current().root]
-        if allowed and not any(root.is_relative_to(each) for each in allowed):
+        given = _absolute(path, param)
+        allowed = self._allowed()
+        # Before looking whether it exists: what lies outside is nobody's to learn.
+        if allowed is not None and not any(_lies_in(given, each) for each in allowed):
             raise Denied(
-                f"Not an allowed root: {root}", param=param, reason="outside the roots this server was given",
+                f"Not an allowed root: {printable(path)}", param=param,
+                reason="outside the roots this server was given",
                 remedy="Name a folder inside the roots the server was started with (--root).",
             )  # fmt: skip
-        return self.open(root)
+        return self.open(self._usable(given, param))
+
+    def _allowed(self) -> list[Path] | None:
+        """The folders inside which callers may name a root; None where any that the user can read will do."""
+        if self.settings.roots:
+            return self._ordered
+        return None if self.settings.local else [self.current().root]
 
     def open(self, root: Path) -> Project:
         with self._lock:
             return self._open.setdefault(root, Project(root, self.settings))
 
-    def _usable(self, path: Path) -> Path:
+    def _usable(self, path: Path, param: str = "path") -> Path:
         """An ordered or named root, resolved; raises where there is no folder or it may never be a project."""
-        try:
-            root = path.expanduser().resolve()
-            is_folder = root.is_dir()
-        except (OSError, RuntimeError):
-            is_folder = False
-        if not is_folder:
+        root = _folder(path)
+        if root is None:
             raise InvalidInput(
-                f"Not a readable folder: {printable(str(path))}", param="path",
+                f"Not a readable folder: {printable(str(path))}", param=param,
                 reason="Path does not exist or is not accessible",
             )  # fmt: skip
         if self._is_never_a_project(root):
             raise Denied(
-                f"Never a project: {root}", param="path", reason="a home directory or file-system root is refused",
+                f"Never a project: {root}", param=param, reason="a home directory or file-system root is refused",
                 remedy="Name a folder inside it.",
             )  # fmt: skip
         return root
@@ -109,14 +133,12 @@ class Projects:
 
     def _hints(self, candidates: Iterable[Path | None]) -> Iterator[Path]:
         for candidate in candidates:
-            if candidate is None or not candidate.is_dir():
-                continue
-            root = candidate.resolve()
-            if not self._is_never_a_project(root) and not _holds_repositories(root):
+            root = _folder(candidate) if candidate is not None else None
+            if root is not None and not self._is_never_a_project(root) and not _holds_repositories(root):
                 yield root
 
     def _is_never_a_project(self, root: Path) -> bool:
-        return root == self.settings.home.resolve() or root.parent == root
+        return root.parent == root or _are_one(root, self.settings.home)
 
 
 def _absolute(path: str, param: str) -> Path:
@@ -125,17 +147,48 @@ def _absolute(path: str, param: str) -> Path:
     return Path(path)
 
 
+def _folder(path: Path) -> Path | None:
+    """The folder at a path, resolved, or None where there is none to be read."""
+    try:
+        root = path.expanduser().resolve()
+        return root if root.is_dir() and os.access(root, os.R_OK | os.X_OK) else None
+    except (OSError, RuntimeError, ValueError):
+        return None
+
+
+def _lies_in(path: Path, folder: Path) -> bool:
+    try:
+        return path.resolve().is_relative_to(folder)
+    except (OSError, RuntimeError, ValueError):
+        return False
+
+
+def _are_one(root: Path, other: Path) -> bool:
+    """Also under another name: by a link, a mount, or other letters where case does not count."""
+    try:
+        return root.samefile(other)
+    except OSError:
+        return root == other
+
+
 def _git_top_level(folder: Path) -> Path | None:
-    resolved = folder.resolve()
-    return next((each for each in (resolved, *resolved.parents) if (each / ".git").exists()), None)
+    root = _folder(folder)
+    return next((each for each in (root, *root.parents) if _is_repository(each)), None) if root else None
+
+
+def _is_repository(folder: Path) -> bool:
+    try:
+        return (folder / ".git").exists()
+    except OSError:
+        return False
 
 
 def _holds_repositories(folder: Path) -> bool:
     """A folder of checkouts, such as ~/src: not a repository itself, several inside."""
-    if (folder / ".git").exists():
+    if _is_repository(folder):
         return False
     try:
-        found = (child for child in folder.iterdir() if (child / ".git").exists())
-        return sum(1 for _, _ in zip(found, range(_MANY_REPOSITORIES), strict=False)) >= _MANY_REPOSITORIES
+        found = islice(filter(_is_repository, folder.iterdir()), _MANY_REPOSITORIES)
+        return len(list(found)) == _MANY_REPOSITORIES
     except OSError:
         return False

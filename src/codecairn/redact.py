@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -12,19 +13,23 @@ _SHAPES = re.compile(
     | (?P<slack>xox[abeoprs]-[A-Za-z0-9-]{10,})
     | (?P<google>AIza[0-9A-Za-z_-]{30,})
     | (?P<provider>sk-[A-Za-z0-9_-]{20,}|glpat-[A-Za-z0-9_-]{16,}|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{40,})
-    | (?P<jwt>eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})
+    | (?P<jwt>eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?)
     | (?P<pem>-----BEGIN[ A-Z]*PRIVATE\ KEY-----.*?(?:-----END[ A-Z]*PRIVATE\ KEY-----|\Z))
     | (?P<url>(?<=://)[^/\s:@]+:[^/\s@]+(?=@))
-    | (?P<named>(?i:password|passwd|secret|token|api[_-]?key|authorization)["']?\s*[:=]\s*["']?[^\s"',;]{4,})
+    | (?P<named>(?i:password|passwd|secret|token|api[_-]?key|authorization)["']?\s*[:=]\s*["']?
+        (?:(?i:bearer|basic)\s+)?[^\s"',;]{4,})
+    | (?P<scheme>(?i:bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,})
     """,
     re.VERBOSE | re.DOTALL,
 )
 _SECRET_KEYS = re.compile(r"(?i)(password|passwd|secret|token|api_?key|authorization|credential)")
 _LONGEST_LOGGED = 200
+_LONGEST_SECRET = 4096
+"""Only so much beyond what is shown is searched: enough to know a secret by its shape, and never slow."""
 
 
 def masked(text: str) -> str:
-    return _SHAPES.sub(lambda found: found.group()[:4] + "…", text)
+    return _SHAPES.sub(lambda found: "…" if found["url"] else found.group()[:4] + "…", text)
 
 
 def masked_arguments(value: Any, key: str = "") -> Any:
@@ -32,11 +37,13 @@ def masked_arguments(value: Any, key: str = "") -> Any:
     if _SECRET_KEYS.search(key) and value is not None:
         return "…"
     if isinstance(value, str):
-        shown = masked(value)
+        shown = masked(value[: _LONGEST_LOGGED + _LONGEST_SECRET])
         return shown if len(shown) <= _LONGEST_LOGGED else f"{shown[:_LONGEST_LOGGED]}… ({len(value)} characters)"
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     if isinstance(value, dict):
         return {
-            str(name)[:_LONGEST_LOGGED]: masked_arguments(item, str(name)) for name, item in list(value.items())[:50]
+            masked_arguments(str(name)): masked_arguments(item, str(name)) for name, item in list(value.items())[:50]
         }
     if isinstance(value, list):
         return [masked_arguments(item, key) for item in value[:20]]

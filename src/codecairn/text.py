@@ -32,6 +32,8 @@ BINARY_KINDS = {
     "libraries": {".a", ".class", ".dll", ".dylib", ".exe", ".o", ".pyc", ".so", ".wasm"},
 }
 
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
 CHARACTERS_PER_TOKEN = 3.5
 """Measured on code and Markdown with common tokenisers: 3.2 to 4.1. Low, so that a cap in tokens is kept."""
 
@@ -50,12 +52,19 @@ def fenced(content: str, language: str) -> str:
     """A code block that its own content cannot close: the fence is longer than any run of backticks inside."""
     longest = max((len(run) for run in re.findall(r"`{3,}", content)), default=2)
     fence = "`" * (longest + 1)
-    return f"{fence}{language}\n{content.rstrip(chr(10))}\n{fence}"
+    end = "" if content.endswith("\n") else "\n"
+    return f"{fence}{language}\n{content}{end}{fence}"
 
 
 def decoded(raw: bytes) -> str:
     """Bytes of a file, a path or a message as text that every encoder downstream accepts."""
     return raw.decode("utf-8", "replace")
+
+
+def one_line(text: str, most: int | None = None) -> str:
+    """A name or a subject that can neither end its line nor start another: what is not printable is spelled out."""
+    clean = _UNPRINTABLE.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
+    return clean if most is None or len(clean) <= most else f"{clean[: most - 1]}…"
 
 
 def tokens(text: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 FileStatus = Literal["added", "modified", "deleted", "renamed", "copied", "type changed", "unmerged"]
 
@@ -121,3 +121,181 @@ class MethodMetrics(Wire, frozen=True, kw_only=True):
 class MetricsSnapshot(Wire, frozen=True, kw_only=True):
     generated_at: str
     methods: list[MethodMetrics]
+
+
+Requirement = Literal["mandatory", "critical", "recommended", "optional", "deprecated"]
+
+
+class CatalogEntry(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    id: str
+    title: str
+    body: str
+    priority: int
+    audience: Literal["individual", "group", "all"]
+    requirement: Requirement
+    categories: list[str]
+    source_hash: str
+    schema_version: str
+    created_at: str
+    updated_at: str
+    risk_score: int
+    rationale: str | None = None
+    deprecated_by: str | None = None
+    source: str | None = None
+    usage_count: int | None = None
+    last_used_at: str | None = None
+
+
+class ProjectedEntry(Wire, frozen=True, kw_only=True):
+    """An entry of which only some fields were asked for."""
+
+    id: str
+    title: str | UnsetType = UNSET
+    body: str | UnsetType = UNSET
+    priority: int | UnsetType = UNSET
+    audience: Literal["individual", "group", "all"] | UnsetType = UNSET
+    requirement: Requirement | UnsetType = UNSET
+    categories: list[str] | UnsetType = UNSET
+    source_hash: str | UnsetType = UNSET
+    schema_version: str | UnsetType = UNSET
+    created_at: str | UnsetType = UNSET
+    updated_at: str | UnsetType = UNSET
+    risk_score: int | UnsetType = UNSET
+    rationale: str | UnsetType = UNSET
+    deprecated_by: str | UnsetType = UNSET
+    source: str | UnsetType = UNSET
+    usage_count: int | UnsetType = UNSET
+    last_used_at: str | UnsetType = UNSET
+
+
+class EntryPage(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    hash: str
+    count: int
+    items: list[CatalogEntry]
+    total: int | None = None
+    """How many there are in all, where these are not all."""
+    next_cursor: str | None = None
+    warnings: list[str] = []
+
+
+class ProjectedPage(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    hash: str
+    count: int
+    items: list[ProjectedEntry]
+    total: int | None = None
+    next_cursor: str | None = None
+    warnings: list[str] = []
+
+
+class EntryFound(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    hash: str
+    item: CatalogEntry
+    warnings: list[str] = []
+
+
+class EntryMissing(Wire, frozen=True, kw_only=True):
+    not_found: Literal[True]
+    hash: str
+
+
+class UpToDate(Wire, frozen=True, kw_only=True):
+    up_to_date: Literal[True]
+    hash: str
+
+
+class EntryChanges(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    hash: str
+    added: list[CatalogEntry]
+    updated: list[CatalogEntry]
+    removed: list[str]
+    warnings: list[str] = []
+
+
+class EntriesChanged(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    hash: str
+    changed: list[CatalogEntry]
+    warnings: list[str] = []
+
+
+class PromptIssue(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    rule_id: str
+    severity: str
+    description: str
+    match: str
+    category: str
+    remediation: str | None = None
+
+
+class ReviewSummary(Wire, frozen=True, kw_only=True):
+    counts: dict[str, int]
+    highest_severity: str | None
+
+
+class Review(Wire, frozen=True, kw_only=True):
+    issues: list[PromptIssue]
+    summary: ReviewSummary
+
+
+class PromptTooLong(Wire, frozen=True, kw_only=True):
+    truncated: Literal[True]
+    message: str
+    max: int
+
+
+class Drift(Wire, frozen=True, kw_only=True):
+    id: str
+    expected: str
+    actual: str
+
+
+class Integrity(Wire, frozen=True, kw_only=True):
+    hash: str
+    count: int
+    issues: list[Drift]
+    issue_count: int
+
+
+class UseCounted(Wire, frozen=True, kw_only=True):
+    id: str
+    usage_count: int
+    last_used_at: str
+    hash: str
+
+
+class HotEntry(Wire, frozen=True, kw_only=True):
+    id: str
+    usage_count: int
+    last_used_at: str
+
+
+class HotSet(Wire, frozen=True, kw_only=True):
+    hash: str
+    count: int
+    limit: int
+    items: list[HotEntry]
+
+
+class GateResult(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    id: str
+    passed: bool
+    count: int
+    op: str
+    value: int
+    severity: Literal["error", "warn"]
+    description: str | None = None
+
+
+class GateSummary(Wire, frozen=True, kw_only=True):
+    errors: int
+    warnings: int
+    total: int
+
+
+class GateReport(Wire, frozen=True, kw_only=True):
+    generated_at: str
+    results: list[GateResult]
+    summary: GateSummary
+
+
+class NotConfigured(Wire, frozen=True, kw_only=True):
+    not_configured: Literal[True]

@@ -187,24 +187,31 @@ class HttpDoor:
 
     name = "http"
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, capabilities: Any = None, **headers: str) -> None:
         self.port = port
         self._id = 0
-        client = {"name": "test", "version": "0"}
-        opened = self._post("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client})
+        self._always = headers
+        opened = self._post(
+            "initialize",
+            {
+                "protocolVersion": "2025-11-25",
+                "capabilities": capabilities or {},
+                "clientInfo": {"name": "test", "version": "0"},
+            },
+        )
         self.session = opened.headers["mcp-session-id"]
         done = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-        assert http_request(self.port, "POST", "/mcp", done, **self._headers()).status == 202
+        assert http_request(self.port, "POST", "/mcp", done, **self.headers()).status == 202
 
-    def _headers(self) -> dict[str, str]:
+    def headers(self) -> dict[str, str]:
         session = getattr(self, "session", None)
         known = {"Mcp_Session_Id": session, "MCP_Protocol_Version": "2025-11-25"} if session else {}
-        return {"Accept": "application/json, text/event-stream", **known}
+        return {"Accept": "application/json, text/event-stream", **self._always, **known}
 
     def _post(self, method: str, params: Any) -> HttpAnswer:
         self._id += 1
         message = {"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}
-        return http_request(self.port, "POST", "/mcp", message, **self._headers())
+        return http_request(self.port, "POST", "/mcp", message, **self.headers())
 
     def request(self, method: str, params: Any) -> dict[str, Any]:
         answer = self._post(method, params)

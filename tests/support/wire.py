@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 ENVELOPE = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -21,7 +21,7 @@ ENVELOPE = {
 class LineClient:
     """Speaks to whatever reads `writes` and writes `reads`; keeps every line, parsed or not."""
 
-    def __init__(self, reads: BinaryIO, writes: BinaryIO) -> None:
+    def __init__(self, reads: IO[bytes], writes: IO[bytes]) -> None:
         self.writes = writes
         self.received: list[Any] = []
         self.noise: list[bytes] = []

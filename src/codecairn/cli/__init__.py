@@ -11,6 +11,9 @@ from codecairn import __version__
 COMMANDS = {
     "call": "Call one tool and print its answer.",
     "demo": "Show what Cairn does, on the repository you are in, through a real MCP client.",
+    "gates": "Evaluate the policy gates of the instruction catalogue.",
+    "instructions": "Check the instruction catalogue, or import rules into it.",
+    "reference": "Print the reference of tools and commands as Markdown.",
     "schemas": "Print the whole JSON Schemas of the tools.",
     "serve": "Serve the tools over stdio, or over HTTP with --http.",
 }

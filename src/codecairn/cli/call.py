@@ -31,7 +31,7 @@ def command(tool: str, arguments: str, roots: tuple[str, ...], structured: bool)
         raise click.UsageError(f"No tool {tool!r}. Tools: {', '.join(sorted(registry.tools))}")
     try:
         given = json.loads(sys.stdin.read() if arguments == "-" else arguments)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise click.UsageError(f"ARGUMENTS is not JSON: {error}") from error
     try:
         projects = Projects(config.load(roots))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -94,8 +95,7 @@ def _serve_http(settings: config.Settings, selection: str, address: str, hosts: 
         )
     service = _service(settings, selection)
     access = http.Access(where, settings.token, frozenset(host.lower() for host in hosts))
-    click.echo(f"cairn: serving http://{address or http.DEFAULT_ADDRESS}/mcp", err=True)
-    http.serve(service, access)
+    http.serve(service, access, lambda port: click.echo(f"cairn: serving {where.url(port)}", err=True))
     _leave(0)
 
 
@@ -109,5 +109,6 @@ def _leave(status: int) -> None:
     from codecairn.source import process
 
     process.kill_all()
-    sys.stderr.flush()
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # stderr may be broken, closed or missing
+        sys.stderr.flush()
     os._exit(status)

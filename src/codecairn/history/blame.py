@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
+from functools import cached_property
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, InvalidInput, NotFound
 from codecairn.paths import Guard
-from codecairn.source.git import Git, Layout, failure
+from codecairn.source.git import Git, Layout, WorkingTree, damage, failure
 from codecairn.source.process import Finished
 from codecairn.text import decoded, fence_language
 from codecairn.types import Blame, BlameCommit, BlameLine
+
+_HAS_ONLY = re.compile(r"has only (\d+) lines?")
+_ZONE = re.compile(r"([+-])(\d\d)([0-5]\d)")
 
 
 @dataclass(frozen=True)
@@ -32,26 +38,29 @@ def blame(git: Git, guard: Guard, query: BlameQuery, cancel: Cancel) -> Blame:
     path = guard.inside(query.path, param="filePath")
     _refuse_bad_range(query)
     layout = git.layout(cancel)
-    if (git.root / path).is_dir() and query.ref is None:
-        raise InvalidInput(f"Not a file: {path}", param="filePath", remedy="Name one file; git_log takes folders.")
+    if query.ref is None and git.is_folder(path):
+        raise _not_a_file(path)
     revision = _revision(git, layout, query, cancel)
-    in_tree = revision is None
-    settings = git.filters_off(cancel) if in_tree else []
     arguments = [
         "blame",
         "--porcelain",
         "--no-textconv",
+        "--no-ignore-revs-file",
         "--encoding=UTF-8",
         *_lines(query),
         *([revision] if revision else []),
     ]
-    with ThreadPoolExecutor(max_workers=1) as beside:
-        dirty = beside.submit(_is_modified, git, path, settings, cancel) if in_tree else None
-        finished = git.run(*arguments, "--", path, cancel=cancel, settings=settings)
-        if finished.status != 0:
-            raise _explained(git, finished, path, query, cancel)
-        modified = dirty.result() if dirty else False
-    return _value(finished.output, path, layout, modified=modified)
+    with git.working_tree(layout, cancel) if revision is None else nullcontext() as tree:
+        with ThreadPoolExecutor(max_workers=1) as beside:
+            dirty = beside.submit(_is_modified, git, path, tree, cancel) if tree else None
+            finished = git.run(*arguments, "--", path, cancel=cancel, tree=tree)
+        modified = dirty is not None and dirty.result()
+    if finished.status != 0:
+        raise _explained(git, finished, path, query, revision or "HEAD", cancel)
+    value = _value(finished.output, path, layout, modified=modified)
+    if query.end is not None and query.end > value.end_line:
+        raise _bad_range(query, value.end_line)
+    return value
 
 
 def _refuse_bad_range(query: BlameQuery) -> None:
@@ -60,10 +69,11 @@ def _refuse_bad_range(query: BlameQuery) -> None:
         raise _bad_range(query)
 
 
-def _bad_range(query: BlameQuery) -> InvalidInput:
+def _bad_range(query: BlameQuery, lines: int | None = None) -> InvalidInput:
+    end = "the end of the file" if lines is None else f"line {lines}, the last of the file"
     return InvalidInput(
-        f"Invalid line range: {query.range}", param="startLine",
-        remedy="Lines count from 1; startLine may not lie behind endLine or the end of the file.",
+        f"Invalid line range: {query.range}", param="startLine" if query.start is not None else "endLine",
+        remedy=f"Lines count from 1; startLine may not lie behind endLine, nor either behind {end}.",
     )  # fmt: skip
 
 
@@ -79,25 +89,38 @@ def _lines(query: BlameQuery) -> list[str]:
     return ["-L", f"{query.start or 1},{query.end or ''}"]
 
 
-def _is_modified(git: Git, path: str, settings: list[tuple[str, str]], cancel: Cancel) -> bool:
+def _is_modified(git: Git, path: str, tree: WorkingTree, cancel: Cancel) -> bool:
     asked = ["diff", "--quiet", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "HEAD", "--", path]
-    return git.run(*asked, cancel=cancel, settings=settings).status == 1
+    return git.run(*asked, cancel=cancel, tree=tree).status == 1
 
 
-def _explained(git: Git, finished: Finished, path: str, query: BlameQuery, cancel: Cancel) -> CairnError:
+def _explained(git: Git, finished: Finished, path: str, query: BlameQuery, revision: str, cancel: Cancel) -> CairnError:
     said = finished.complaint
-    if "has only" in said or "file lacks line" in said:
-        empty = "has only 0 lines" in said
-        return _bad_range(query) if not empty else InvalidInput(f"Invalid line range: {query.range}", param="startLine")
-    if "no such path" in said or "cannot stat path" in said or "no such ref: HEAD" in said:
-        tracked = git.run("ls-files", "-z", "--", path, cancel=cancel).output
-        if tracked and "cannot stat path" in said:
-            return NotFound(f"File not found: {path} (deleted from the working tree; give a ref to see it)", path=path)
-        return NotFound(
-            f"File not tracked by git: {path}", path=path,
-            remedy="Commit it first; git_blame speaks of committed lines.",
-        )  # fmt: skip
-    return failure(finished)
+    if counted := _HAS_ONLY.search(said):
+        return _bad_range(query, int(counted[1]))
+    if "No such file or directory" in said:
+        return NotFound(f"File not found: {path} (deleted from the working tree; give a ref to see it)", path=path)
+    if "no such path" not in said and "no such ref: HEAD" not in said:
+        return failure(finished)
+    kind = _kind_in_commit(git, path, revision, cancel)
+    if kind == "blob":
+        return damage(finished, path)
+    if kind:
+        return _not_a_file(path)
+    return NotFound(
+        f"File not tracked by git: {path}", path=path, remedy="Commit it first; git_blame speaks of committed lines."
+    )
+
+
+def _not_a_file(path: str) -> InvalidInput:
+    return InvalidInput(f"Not a file: {path}", param="filePath", remedy="Name one file; git_log takes folders.")
+
+
+def _kind_in_commit(git: Git, path: str, revision: str, cancel: Cancel) -> str:
+    """blob, tree or commit (a submodule); empty where the commit has no such path, or there is no commit."""
+    listed = git.run("ls-tree", "-z", "--end-of-options", revision, "--", path, cancel=cancel)
+    words = decoded(listed.output).partition("\t")[0].split(" ")
+    return words[1] if listed.status == 0 and len(words) > 1 else ""
 
 
 def _value(output: bytes, path: str, layout: Layout, *, modified: bool) -> Blame:
@@ -112,11 +135,15 @@ def _value(output: bytes, path: str, layout: Layout, *, modified: bool) -> Blame
         language=fence_language(path),
         start_line=lines[0].line if lines else 0,
         end_line=lines[-1].line if lines else 0,
-        local_modifications=modified or any(facts.uncommitted for facts in commits.values()),
+        local_modifications=modified or any(map(_is_uncommitted, commits)),
         lines=lines,
-        commits=[facts.commit(hash_, layout.short) for hash_, facts in commits.items() if not facts.uncommitted],
+        commits=[facts.commit(hash_, layout.short) for hash_, facts in commits.items() if not _is_uncommitted(hash_)],
         notes=["History is shallow: lines older than the clone show its boundary commit."] if layout.shallow else [],
     )
+
+
+def _is_uncommitted(hash_: str) -> bool:
+    return not hash_.strip("0")
 
 
 @dataclass
@@ -125,16 +152,16 @@ class _Facts:
 
     fields: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def uncommitted(self) -> bool:
-        return self.fields.get("author-mail") == "<not.committed.yet>"
-
-    @property
+    @cached_property
     def date(self) -> str:
-        zone = self.fields.get("author-tz", "+0000")
-        offset = timedelta(hours=int(zone[1:3]), minutes=int(zone[3:5])) * (-1 if zone[0] == "-" else 1)
-        moment = datetime.fromtimestamp(int(self.fields.get("author-time", "0")), UTC)
-        return moment.astimezone(timezone(offset)).isoformat()
+        """When it was written, by its author's clock; a commit can claim any time and zone, or none that exists."""
+        zone = _ZONE.fullmatch(self.fields.get("author-tz", ""))
+        minutes = int(zone[1] + "1") * (int(zone[2]) * 60 + int(zone[3])) if zone else 0
+        try:
+            moment = datetime.fromtimestamp(int(self.fields.get("author-time", "0")), UTC)
+            return moment.astimezone(timezone(timedelta(minutes=minutes))).isoformat()
+        except (ValueError, OverflowError, OSError):
+            return datetime.fromtimestamp(0, UTC).isoformat()
 
     def commit(self, hash_: str, short: int) -> BlameCommit:
         return BlameCommit(

@@ -8,13 +8,14 @@ stopped as soon as its counts are in.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from itertools import pairwise
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
 
 from codecairn.cancel import Cancel
-from codecairn.errors import InvalidInput, NotARepository
+from codecairn.errors import CairnError, NotARepository
 from codecairn.history.log import STATUS
-from codecairn.paths import Guard
+from codecairn.paths import Guard, printable
 from codecairn.source.git import Git, Layout, failure
 from codecairn.text import decoded, fence_language
 from codecairn.types import Diff, DiffSummary, FileDiff, FileStatus
@@ -27,7 +28,9 @@ LARGE_DIFF_BYTES = 4 << 20
 
 _RAW = re.compile(rb":(\d+) (\d+) \S+ \S+ ([A-Z])\d*")
 _COUNTS = re.compile(rb"(\d+|-)\t(\d+|-)\t(.*)", re.DOTALL)
-_FILE_HEADER = re.compile(rb"^diff --git |^diff --cc ", re.MULTILINE)
+# A line of a file never starts like these: it stands behind a space, a plus, a minus or a backslash.
+_FILE_HEADER = re.compile(rb"^(?:diff --git |\* Unmerged path )", re.MULTILINE)
+_NO_MODE = "000000"
 _WORKING = "working directory"
 
 
@@ -43,17 +46,15 @@ def diff(git: Git, guard: Guard, query: DiffQuery, cancel: Cancel) -> Diff:
     path = guard.inside(query.path, param="filePath") if query.path is not None else None
     layout = git.layout(cancel)
     sides = _sides(git, layout, query, cancel)
-    settings = git.filters_off(cancel) if sides.working else []
-    counts_only = _CountsOnly(always=query.summary)
     arguments = [
         "diff", "--raw", "--numstat", *([] if query.summary else ["--patch"]), "-z", "--no-color", "--no-ext-diff",
         "--no-textconv", "--find-renames", "--ignore-submodules=dirty", "--submodule=short", "--no-indent-heuristic",
         "--diff-algorithm=myers", "--unified=3", "--inter-hunk-context=0", "--src-prefix=a/", "--dst-prefix=b/",
         *([] if layout.whole else ["--relative"]), *sides.arguments,
     ]  # fmt: skip
-    finished = git.run(
-        *arguments, "--", *([path] if path else []), cancel=cancel, settings=settings, enough=counts_only
-    )
+    with git.working_tree(layout, cancel) if sides.working else nullcontext() as tree:
+        enough = None if query.summary else _CountsOnly()
+        finished = git.run(*arguments, "--", *([path] if path else []), cancel=cancel, tree=tree, enough=enough)
     if finished.status != 0 and not finished.stopped_early:
         raise failure(finished)
     return _value(
@@ -72,7 +73,7 @@ def _sides(git: Git, layout: Layout, query: DiffQuery, cancel: Cancel) -> _Sides
     commits = {
         param: git.resolve(ref, cancel, param=param, complaint="Invalid git reference")
         for param, ref in (("ref1", query.ref1), ("ref2", query.ref2))
-        if ref is not None
+        if ref
     }
     if len(commits) < 2 and layout.bare:
         raise NotARepository(
@@ -82,41 +83,39 @@ def _sides(git: Git, layout: Layout, query: DiffQuery, cancel: Cancel) -> _Sides
         return _Sides(
             f"{query.ref1}...{query.ref2}", ["--end-of-options", commits["ref1"], commits["ref2"]], working=False
         )
-    if query.ref1 is not None:
+    if query.ref1:
         return _Sides(f"{query.ref1}...{_WORKING}", ["--end-of-options", commits["ref1"]], working=True)
-    if query.ref2 is not None:
+    if query.ref2:
         return _Sides(f"{_WORKING}...{query.ref2}", ["-R", "--end-of-options", commits["ref2"]], working=True)
-    return _Sides(_WORKING, [], working=True)
+    # --ours keeps git from the combined form for conflicts, which has no counts.
+    return _Sides(_WORKING, ["--ours"], working=True)
 
 
 class _CountsOnly:
     """Stops git once the counts alone decide that the answer is a summary, or the patch has grown past all bounds."""
 
-    def __init__(self, *, always: bool) -> None:
-        self._always = always
-        self._counted = False
+    def __init__(self) -> None:
+        self._listing = _Listing()
 
     def __call__(self, output: bytearray) -> bool:
-        if self._always:
+        if not self._listing.read(output):
             return False
-        if len(output) > LARGE_DIFF_BYTES:
-            return True
-        if not self._counted and (sections := _sections(bytes(output))) is not None:
-            self._counted = True
-            return sum(entry.insertions + entry.deletions for entry in sections.entries) > LARGE_DIFF_LINES
-        return False
+        return self._listing.lines > LARGE_DIFF_LINES or len(output) - self._listing.end > LARGE_DIFF_BYTES
 
 
 @dataclass(frozen=True)
 class _Entry:
+    """A changed file: its row of --raw and, once that has come, its row of --numstat."""
+
     status: FileStatus
     path: str
     old_path: str | None
     old_mode: str
     new_mode: str
-    insertions: int
-    deletions: int
-    binary: bool
+    insertions: int = 0
+    deletions: int = 0
+    binary: bool = False
+    hunks: str = ""
 
     @property
     def patches(self) -> int:
@@ -124,72 +123,93 @@ class _Entry:
         return 2 if self.status == "type changed" else 1
 
 
-@dataclass(frozen=True)
-class _Sections:
-    entries: list[_Entry]
-    patch: bytes
+class _CutOffError(Exception):
+    """The output so far ends amid a row."""
 
 
-def _sections(output: bytes) -> _Sections | None:
-    """The list of files with their counts, and where the patch starts; None while the counts are still coming."""
-    files, at = _raw_entries(output)
-    entries: list[_Entry] = []
-    for status, path, old_path, old_mode, new_mode in files:
-        end = output.find(b"\0", at)
-        found = _COUNTS.fullmatch(output[at:end]) if end >= 0 else None
-        if not found:
-            return None if status != "unmerged" or end < 0 else _Sections(entries, b"")
-        at = end + 1
-        if not found[3]:  # a rename: both names follow
-            at = output.find(b"\0", output.find(b"\0", at) + 1) + 1
-        binary = found[1] == b"-"
-        plus, minus = (0, 0) if binary else (int(found[1]), int(found[2]))
-        entries.append(_Entry(status, path, old_path, old_mode, new_mode, plus, minus, binary))
-    return _Sections(entries, output[at:].removeprefix(b"\0"))
+class _Listing:
+    """The two lists before the patch, read as far as they have come; `end` is where they go on, or the patch starts."""
+
+    def __init__(self) -> None:
+        self.end = 0
+        self.entries: list[_Entry] = []
+        self._named: list[_Entry] = []
+
+    @property
+    def lines(self) -> int:
+        return sum(entry.insertions + entry.deletions for entry in self.entries)
+
+    def read(self, output: bytes | bytearray) -> bool:
+        """Go on reading; whether every file has its counts."""
+        fields = _Fields(output, self.end)
+        try:
+            while not self.entries and output[self.end : self.end + 1] == b":":
+                self._named.append(_named(fields))
+                self.end = fields.at
+            while len(self.entries) < len(self._named):
+                self.entries.append(_counted(self._named[len(self.entries)], fields))
+                self.end = fields.at
+        except _CutOffError:
+            return False
+        return bool(self.entries)
 
 
-def _raw_entries(output: bytes) -> tuple[list[tuple[FileStatus, str, str | None, str, str]], int]:
-    entries: list[tuple[FileStatus, str, str | None, str, str]] = []
-    at = 0
-    while output[at : at + 1] == b":":
-        end = output.find(b"\0", at)
-        found = _RAW.fullmatch(output[at:end])
-        if not found:
-            break
-        names_at, status = end + 1, STATUS.get(decoded(found[3]), "modified")
-        end = output.find(b"\0", names_at)
-        path, old_path = decoded(output[names_at:end]), None
-        if status in ("renamed", "copied"):
-            old_path, names_at = path, end + 1
-            end = output.find(b"\0", names_at)
-            path = decoded(output[names_at:end])
-        at = end + 1
-        entries.append((status, path, old_path, decoded(found[1]), decoded(found[2])))
-    return entries, at
+class _Fields:
+    """NUL-ended fields, one after the other."""
+
+    def __init__(self, output: bytes | bytearray, at: int) -> None:
+        self._output = output
+        self.at = at
+
+    def take(self) -> bytes:
+        end = self._output.find(b"\0", self.at)
+        if end < 0:
+            raise _CutOffError
+        field, self.at = bytes(self._output[self.at : end]), end + 1
+        return field
+
+
+def _named(fields: _Fields) -> _Entry:
+    row = fields.take()
+    found = _RAW.fullmatch(row)
+    if found is None:
+        raise CairnError(f"git listed a change in a form not known here: {printable(decoded(row))}")
+    status, path, old_path = STATUS.get(decoded(found[3]), "modified"), decoded(fields.take()), None
+    if status in ("renamed", "copied"):
+        old_path, path = path, decoded(fields.take())
+    return _Entry(status, path, old_path, decoded(found[1]), decoded(found[2]))
+
+
+def _counted(entry: _Entry, fields: _Fields) -> _Entry:
+    row = fields.take()
+    found = _COUNTS.fullmatch(row)
+    if found is None:
+        raise CairnError(f"git counted lines in a form not known here: {printable(decoded(row))}")
+    if not found[3]:  # a rename: both names follow
+        fields.take()
+        fields.take()
+    if found[1] == b"-":
+        return replace(entry, binary=True)
+    return replace(entry, insertions=int(found[1]), deletions=int(found[2]))
 
 
 def _value(output: bytes, title: str, guard: Guard, *, summarised: bool, asked: bool) -> Diff:
-    sections = _sections(output)
-    if sections is None:
-        if output.startswith(b":") and not asked:
-            raise InvalidInput("The diff is too large even to count", remedy="Name a filePath, or closer refs.")
-        sections = _Sections([], b"")
-    hunks = [] if summarised else _hunks_of(sections)
-    if sum(text.count("\n") for text in hunks) > LARGE_DIFF_LINES:
-        summarised, hunks = True, []
-    files, omitted = [], 0
-    for number, entry in enumerate(sections.entries):
-        if guard.blocks(entry.path) or (entry.old_path and guard.blocks(entry.old_path)):
-            omitted += 1
-            continue
-        files.append(_file(entry, None if summarised or entry.binary else hunks[number]))
+    listing = _Listing()
+    listing.read(output)
+    patch = output[listing.end :].removeprefix(b"\0")
+    entries = _conflicts_folded(listing.entries if summarised else _with_hunks(listing.entries, patch))
+    if sum(entry.hunks.count("\n") for entry in entries) > LARGE_DIFF_LINES:
+        summarised = True
+    shown = [entry for entry in entries if not _hides(guard, entry)]
+    files = [_file(entry, None if summarised or entry.binary else entry.hunks) for entry in shown]
     notes = []
     if summarised and not asked:
         notes.append(
             f"The diff is large (over {LARGE_DIFF_LINES:,} lines): summary shown. Name a filePath to see its lines."
         )
     return Diff(
-        title=title, mode="summary" if summarised else "full", files=files, omitted_files=omitted, notes=notes,
+        title=title, mode="summary" if summarised else "full", files=files, notes=notes,
+        omitted_files=len(entries) - len(files),
         summary=DiffSummary(
             files_changed=len(files),
             insertions=sum(file.insertions for file in files),
@@ -199,12 +219,24 @@ def _value(output: bytes, title: str, guard: Guard, *, summarised: bool, asked: 
     )  # fmt: skip
 
 
+def _hides(guard: Guard, entry: _Entry) -> bool:
+    return guard.blocks(entry.path) or bool(entry.old_path and guard.blocks(entry.old_path))
+
+
+def _conflicts_folded(entries: list[_Entry]) -> list[_Entry]:
+    """A conflict is listed as unmerged and, where the file is there, once more as modified: that row has the lines."""
+    folded: list[_Entry] = []
+    for entry in entries:
+        if folded and folded[-1].status == "unmerged" and folded[-1].path == entry.path:
+            folded[-1] = replace(entry, status="unmerged")
+        else:
+            folded.append(entry)
+    return folded
+
+
 def _file(entry: _Entry, hunks: str | None) -> FileDiff:
-    modes = (
-        (entry.old_mode, entry.new_mode)
-        if entry.old_mode != entry.new_mode and entry.status == "modified"
-        else (None, None)
-    )
+    changed = entry.old_mode != entry.new_mode and _NO_MODE not in (entry.old_mode, entry.new_mode)
+    modes = (entry.old_mode, entry.new_mode) if changed else (None, None)
     return FileDiff(
         path=entry.path, old_path=entry.old_path, status=entry.status, insertions=entry.insertions,
         deletions=entry.deletions, binary=entry.binary, language=fence_language(entry.path), old_mode=modes[0],
@@ -212,16 +244,11 @@ def _file(entry: _Entry, hunks: str | None) -> FileDiff:
     )  # fmt: skip
 
 
-def _hunks_of(sections: _Sections) -> list[str]:
-    """The hunks of each entry. Patches come in the order of the list, so no file name has to be read back."""
-    starts = [found.start() for found in _FILE_HEADER.finditer(sections.patch)]
-    patches = [sections.patch[a:b] for a, b in pairwise([*starts, len(sections.patch)])]
-    hunks, at = [], 0
-    for entry in sections.entries:
-        own = patches[at : at + entry.patches]
-        at += entry.patches
-        hunks.append("".join(_without_header(decoded(patch)) for patch in own))
-    return hunks
+def _with_hunks(entries: list[_Entry], patch: bytes) -> list[_Entry]:
+    """Patches come in the order of the list, so no file name has to be read back."""
+    starts = [found.start() for found in _FILE_HEADER.finditer(patch)]
+    patches = (decoded(patch[a:b]) for a, b in pairwise([*starts, len(patch)]))
+    return [replace(entry, hunks="".join(map(_without_header, islice(patches, entry.patches)))) for entry in entries]
 
 
 def _without_header(patch: str) -> str:

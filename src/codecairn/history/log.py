@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,13 +12,14 @@ from codecairn.cancel import Cancel
 from codecairn.errors import InvalidInput, NotFound
 from codecairn.history import dates
 from codecairn.paths import Guard, has_control, printable
-from codecairn.source.git import Git, Layout, failure
+from codecairn.source.git import Git, Layout, failure, lacks_objects
 from codecairn.source.process import Finished
 from codecairn.text import decoded
 from codecairn.types import Commit, CommitList, FileChange, FileStatus
 
 # Every field ends in NUL, the one byte that no message, name or path can hold.
-_FORMAT = "--format=tformat:%x00%H%x00%P%x00%aN%x00%aE%x00%aI%x00%B%x00"
+_FORMAT = "--format=tformat:%x00%H%x00%P%x00%aN%x00%aE%x00%aI%x00%ct%x00%s%x00%b%x00"
+_FIELDS_AFTER_HASH = 7
 _CURSOR = re.compile(r"([0-9a-f]{40,64})\+(\d{1,9})")
 
 STATUS: dict[str, FileStatus] = {
@@ -38,21 +40,18 @@ class LogQuery:
 
 def log(git: Git, guard: Guard, query: LogQuery, cancel: Cancel) -> CommitList:
     path = guard.inside(query.path, param="filePath") if query.path is not None else None
+    _refuse_bad_author(query.author)
     layout = git.layout(cancel)
     bounds = _bounds(git, query, cancel)
     if bounds is None:
         return CommitList(commits=[], count=0, offset=0, notes=["The repository has no commits yet."])
-    # One more than asked tells whether there is more without counting all of history.
-    asked = [*bounds.options, f"--skip={bounds.skip}", f"--max-count={query.count + 1}", *_author(query.author)]
     notes = ["History is shallow: commits beyond the clone's boundary are not here."] if layout.shallow else []
-    scope = _scope(git, layout, path)
-    finished = git.run(*_command(asked, bounds.revisions, scope), cancel=cancel)
-    if finished.status != 0 and _lacks_blobs(finished):
+    if path is not None and not git.is_folder(path):
+        commits, renames = _followed(git, layout, guard, query, bounds, path, cancel)
+    else:
+        commits, renames = _plain(git, layout, guard, query, bounds, path, cancel)
+    if not renames:
         notes.append("Partial clone: renames appear as a deletion and an addition.")
-        finished = git.run(*_command([*asked, "--no-renames"], bounds.revisions, scope), cancel=cancel)
-    if finished.status != 0:
-        raise failure(finished)
-    commits = _commits(finished.output, layout.short, guard)
     if not commits and path is not None and bounds.skip == 0:
         _refuse_unknown_path(git, path, bounds.tip, cancel)
     shown = commits[: query.count]
@@ -71,7 +70,8 @@ def cursor_at(tip: str, offset: int) -> str:
 class _Bounds:
     tip: str
     excluded: list[str]
-    options: list[str]
+    since: int | None
+    until: int | None
     skip: int
 
     @property
@@ -85,88 +85,165 @@ def _bounds(git: Git, query: LogQuery, cancel: Cancel) -> _Bounds | None:
     def commit(ref: str, param: str) -> str:
         return git.resolve(ref, cancel, param=param, complaint="Invalid commit reference")
 
-    options: list[str] = []
-    excluded: list[str] = []
     start, param, skip = query.ref, "ref", 0
-    if query.until is not None:
-        if (moment := _date(query.until, "until", dates.until)) is not None:
-            options.append(f"--until={moment}")
-        else:
-            start, param = query.until, "until"
-    if query.since is not None:
-        if (moment := _date(query.since, "since", dates.since)) is not None:
-            options.append(f"--since={moment}")
-        else:
-            excluded = ["^" + commit(query.since, "since")]
+    until = _date(query.until, "until", dates.until)
+    since = _date(query.since, "since", dates.since)
+    if query.until is not None and until is None:
+        if start is not None:
+            raise InvalidInput(
+                "until names a commit to start from, and so does ref", param="until", remedy="Give one of the two."
+            )
+        start, param = query.until, "until"
+    excluded = ["^" + commit(query.since, "since")] if query.since is not None and since is None else []
     if query.cursor is not None:
         found = _CURSOR.fullmatch(query.cursor)
         if not found:
             raise InvalidInput("Invalid cursor: it is not one that git_log returned", param="cursor")
         start, param, skip = found[1], "cursor", int(found[2])
     tip = commit(start, param) if start is not None else git.head(cancel)
-    return _Bounds(tip, excluded, options, skip) if tip else None
+    return _Bounds(tip, excluded, since, until, skip) if tip else None
 
 
-def _date(text: str, param: str, read: Callable[[str], str | None]) -> str | None:
+def _date(text: str | None, param: str, read: Callable[[str], int | None]) -> int | None:
+    if text is None:
+        return None
     if text.startswith("-") or has_control(text) or not text.strip():
         raise InvalidInput(f"Invalid commit reference: {printable(text)}", param=param, reason="not a usable value")
     return read(text)
 
 
-def _author(author: str | None) -> list[str]:
-    if author is None:
-        return []
-    if author.startswith("-") or has_control(author) or not author.strip():
+def _refuse_bad_author(author: str | None) -> None:
+    if author is not None and (author.startswith("-") or has_control(author) or not author.strip()):
         raise InvalidInput(f"Invalid author: {printable(author)}", param="author", reason="not a usable name or email")
-    # A name is not a pattern: `J. Doe <j+git@doe.org>` must find exactly that.
-    return ["--fixed-strings", "--regexp-ignore-case", f"--author={author}"]
+
+
+Walk = tuple[list[Commit], bool]
+"""The commits of one page and one more if there is one, and whether renames could be told."""
+
+
+def _plain(
+    git: Git, layout: Layout, guard: Guard, query: LogQuery, bounds: _Bounds, path: str | None, cancel: Cancel
+) -> Walk:
+    """All filtering is git's."""
+    options = [
+        "--no-relative" if layout.whole else "--relative",
+        "--diff-merges=first-parent",
+        *_seconds("--since", bounds.since),
+        *_seconds("--until", bounds.until),
+        # A name is not a pattern: `J. Doe <j+git@doe.org>` must find exactly that.
+        *(["--fixed-strings", "--regexp-ignore-case", f"--author={query.author}"] if query.author else []),
+        f"--skip={bounds.skip}",
+        # One more than asked tells whether there is more without counting all of history.
+        f"--max-count={query.count + 1}",
+    ]
+    pathspec = [path] if path is not None else [] if layout.whole else ["."]
+    finished, renames = _run(git, [*options, "--end-of-options", *bounds.revisions, "--", *pathspec], cancel)
+    return [record.commit for record in _records(finished.output, layout.short, guard)], renames
+
+
+def _followed(
+    git: Git, layout: Layout, guard: Guard, query: LogQuery, bounds: _Bounds, path: str, cancel: Cancel
+) -> Walk:
+    """One file through its renames. git notices a rename only in a commit that it shows, and counts --skip before it
+    looks at files; so it is asked for everything from the newest commit on, until a page is full. Merges are passed
+    over: what one brought in looks like a new file, and git would follow that to whatever resembles it. Names are
+    asked for whole, as --relative cuts the start off a name from outside the folder."""
+    wanted = bounds.skip + query.count + 1
+    folder = decoded(os.fsencode(layout.prefix))
+
+    def chosen(output: bytes) -> list[_Record]:
+        return [each for each in _records(output, layout.short, guard, folder) if _matches(each, query, bounds)]
+
+    options = [*_seconds("--since", bounds.since), "--no-relative", "--diff-merges=off", "--follow"]
+    asked = [*options, "--end-of-options", *bounds.revisions, "--", path]
+    finished, renames = _run(git, asked, cancel, _Filled(wanted, chosen))
+    found = [record.commit for record in chosen(finished.output)]
+    return found[bounds.skip : wanted], renames
+
+
+class _Filled:
+    """Whether enough has come; looked at each time the output has doubled, so that reading it stays cheap."""
+
+    def __init__(self, wanted: int, chosen: Callable[[bytes], list[_Record]]) -> None:
+        self._wanted = wanted
+        self._chosen = chosen
+        self._next_look = 1 << 14
+
+    def __call__(self, output: bytearray) -> bool:
+        if len(output) < self._next_look:
+            return False
+        self._next_look = 2 * len(output)
+        return len(self._chosen(bytes(output))) >= self._wanted
+
+
+def _matches(record: _Record, query: LogQuery, bounds: _Bounds) -> bool:
+    who = f"{record.commit.author} <{record.commit.email}>".casefold()
+    return (
+        (query.author is None or query.author.casefold() in who)
+        and (bounds.until is None or record.committed <= bounds.until)
+        and not record.outside
+    )
+
+
+def _seconds(option: str, moment: int | None) -> list[str]:
+    return [] if moment is None else [f"{option}=@{moment} +0000"]
+
+
+def _run(
+    git: Git, asked: list[str], cancel: Cancel, enough: Callable[[bytearray], bool] | None = None
+) -> tuple[Finished, bool]:
+    command = [
+        "log", "-z", "--no-color", "--no-decorate", "--no-show-signature", "--no-ext-diff", "--no-textconv",
+        "--encoding=UTF-8", "--name-status", "--ignore-submodules=dirty", _FORMAT,
+    ]  # fmt: skip
+    finished = git.run(*command, "--find-renames", *asked, cancel=cancel, enough=enough)
+    renames = finished.status == 0 or finished.stopped_early or not lacks_objects(finished)
+    if not renames:
+        without = [option for option in asked if option != "--follow"]
+        finished = git.run(*command, "--no-renames", *without, cancel=cancel)
+    if finished.status != 0 and not finished.stopped_early:
+        raise failure(finished)
+    return finished, renames
 
 
 @dataclass(frozen=True)
-class _Scope:
-    options: list[str]
-    pathspec: list[str]
+class _Record:
+    commit: Commit
+    committed: int
+    outside: bool
+    """Whether all it changed lies outside the folder asked about."""
 
 
-def _scope(git: Git, layout: Layout, path: str | None) -> _Scope:
-    relative = [] if layout.whole else ["--relative"]
-    if path is None:
-        return _Scope(relative, [] if layout.whole else ["."])
-    # --follow sees one file through its renames; for a folder git cannot.
-    follow = [] if (git.root / path).is_dir() else ["--follow"]
-    return _Scope([*relative, *follow], [path])
-
-
-def _command(asked: list[str], revisions: list[str], scope: _Scope) -> list[str]:
-    return [
-        "log", "-z", "--no-color", "--no-decorate", "--no-show-signature", "--no-ext-diff", "--no-textconv",
-        "--encoding=UTF-8", "--find-renames", "--name-status", "--diff-merges=first-parent",
-        "--ignore-submodules=dirty", _FORMAT, *scope.options, *asked, "--end-of-options", *revisions,
-        "--", *scope.pathspec,
-    ]  # fmt: skip
-
-
-def _lacks_blobs(finished: Finished) -> bool:
-    return "promisor" in finished.complaint or "lazy fetching disabled" in finished.complaint
-
-
-def _commits(output: bytes, short: int, guard: Guard) -> list[Commit]:
-    tokens, commits = iter(output.split(b"\0")), []
+def _records(output: bytes, short: int, guard: Guard, folder: str = "") -> Iterator[_Record]:
+    """Each commit printed, with names seen from `folder`; the last may be cut off, where git was stopped."""
+    tokens = iter(output.split(b"\0"))
     for token in tokens:
         if not token.strip():
             continue
-        hash_ = decoded(token).strip()
-        parents, author, email, date, message = map(decoded, islice(tokens, 5))
-        subject, _, body = message.strip().partition("\n")
-        files = _changes(tokens)
-        visible = [change for change in files if not _hides(guard, change)]
-        commits.append(
-            Commit(
-                hash=hash_, short_hash=hash_[:short], author=author, email=email, date=date, message=subject,
-                body=body.strip(), parents=parents.split(), files=visible, omitted_files=len(files) - len(visible),
-            )
-        )  # fmt: skip
-    return commits
+        fields = [decoded(each) for each in islice(tokens, _FIELDS_AFTER_HASH)]
+        if len(fields) < _FIELDS_AFTER_HASH:
+            return
+        changes = _changes(tokens)
+        inside = [_seen_from(folder, change) for change in changes if change.path.startswith(folder)]
+        commit = _commit(decoded(token).strip(), fields, inside, short, guard)
+        yield _Record(commit, int(fields[4] or 0), outside=bool(changes) and not inside)
+
+
+def _seen_from(folder: str, change: FileChange) -> FileChange:
+    path, old_path = change.path.removeprefix(folder), change.old_path
+    if old_path is not None and not old_path.startswith(folder):
+        # It did not move within the folder: it came.
+        return FileChange(path=path, status="added")
+    return FileChange(path=path, status=change.status, old_path=old_path and old_path.removeprefix(folder))
+
+
+def _commit(hash_: str, fields: list[str], files: list[FileChange], short: int, guard: Guard) -> Commit:
+    parents, author, email, date, _, subject, body = fields
+    visible = [change for change in files if not _hides(guard, change)]
+    return Commit(
+        hash=hash_, short_hash=hash_[:short], author=author, email=email, date=date, message=subject,
+        body=body.strip(), parents=parents.split(), files=visible, omitted_files=len(files) - len(visible),
+    )  # fmt: skip
 
 
 def _changes(tokens: Iterator[bytes]) -> list[FileChange]:
@@ -174,9 +251,9 @@ def _changes(tokens: Iterator[bytes]) -> list[FileChange]:
     changes: list[FileChange] = []
     next(tokens, None)
     while mark := decoded(next(tokens, b"")).strip():
-        status, first = STATUS.get(mark[0], "modified"), decoded(next(tokens))
+        status, first = STATUS.get(mark[0], "modified"), decoded(next(tokens, b""))
         if status in ("renamed", "copied"):
-            changes.append(FileChange(path=decoded(next(tokens)), status=status, old_path=first))
+            changes.append(FileChange(path=decoded(next(tokens, b"")), status=status, old_path=first))
         else:
             changes.append(FileChange(path=first, status=status))
     return changes

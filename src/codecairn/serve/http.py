@@ -12,19 +12,23 @@ import hashlib
 import hmac
 import ipaddress
 import socket
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+import anyio
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from codecairn import tools
 from codecairn.connection import Connection, Connections
 from codecairn.serve import Service, jsonrpc, mcp
 from codecairn.serve.jsonrpc import BareDoor, NotJson
@@ -48,11 +52,14 @@ class Address:
         host, separator, port = text.rpartition(":")
         if not separator and text.isdigit():
             host, port = "127.0.0.1", text
-        elif not separator:
+        elif not separator or _is_ip(text.strip("[]")):
             host, port = text, DEFAULT_ADDRESS.rpartition(":")[2]
         if not port.isdigit() or int(port) > 65535:
             raise ValueError(f"not HOST:PORT: {text}")
         return cls(host.strip("[]") or "127.0.0.1", int(port))
+
+    def url(self, port: int) -> str:
+        return f"http://[{self.host}]:{port}/mcp" if ":" in self.host else f"http://{self.host}:{port}/mcp"
 
 
 @dataclass(frozen=True)
@@ -90,14 +97,25 @@ class Access:
 
     def _has_token(self, request: Request) -> bool:
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), (self.token or "").encode())
+        # Header values are bytes that arrive read as Latin-1.
+        presented = given.strip().encode("latin-1", "replace")
+        return scheme.lower() == "bearer" and hmac.compare_digest(presented, (self.token or "").encode())
 
 
 def app(service: Service, access: Access, server: Server[Any] | None = None) -> Starlette:
     """The ASGI application; `server` replaces the MCP server behind `/mcp` (conformance fixtures use that)."""
     connections = Connections()
     bare = BareDoor(service, "http")
-    served = server or mcp.build(service, lambda ctx: _connection(connections, ctx.request), "http")
+    health_check = service.registry.methods.get("health/check") or tools.standard().methods["health/check"]
+
+    def caller(request: Request | None) -> Connection:
+        return connections.get(_caller(access, request))
+
+    def connection_of(ctx: mcp.Context) -> Connection:
+        session = None if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else _session(ctx.request)
+        return connections.get(f"session:{session}") if session else caller(ctx.request)
+
+    served = server or mcp.build(service, connection_of, "http")
     manager = StreamableHTTPSessionManager(app=served, max_request_body_size=LARGEST_BODY)
 
     async def rpc(request: Request) -> Response:
@@ -110,13 +128,11 @@ def app(service: Service, access: Access, server: Server[Any] | None = None) -> 
             message = jsonrpc.parse(body)
         except NotJson as error:
             return _json(jsonrpc.parse_error(str(error)), 400)
-        answer = await bare.answer(message, _connection(connections, request))
+        answer = await _while_connected(request, bare.answer(message, caller(request)))
         return Response(status_code=202) if answer is None else _json(answer)
 
     async def health(request: Request) -> Response:
-        reply = await service.perform(
-            service.registry.methods["health/check"], {}, _connection(connections, request), "http"
-        )
+        reply = await service.perform(health_check, {}, caller(request), "http")
         return JSONResponse(reply.value, 200 if reply.value.get("status") == "ok" else 503)
 
     async def metrics(request: Request) -> Response:
@@ -151,15 +167,34 @@ class _Guarded:
         return await self._app(scope, receive, send)
 
 
-def _connection(connections: Connections, request: Request | None) -> Connection:
-    """A session where there is one; else the token, else the peer, else this process."""
-    if request is None:
-        return connections.get("process")
-    if session := request.headers.get("mcp-session-id"):
-        return connections.get(f"session:{session}")
-    if token := request.headers.get("authorization"):
-        return connections.get(f"token:{hashlib.sha256(token.encode()).hexdigest()[:16]}")
-    return connections.get(f"peer:{request.client.host}" if request.client else "process")
+def _session(request: Request | None) -> str | None:
+    return request.headers.get("mcp-session-id") if request else None
+
+
+def _caller(access: Access, request: Request | None) -> str:
+    """Who calls where there is no session: the holder of the token, else the peer, else this process.
+
+    Only what the caller cannot choose counts, or each call could come from somebody new and no limit would hold.
+    """
+    if access.token is not None:
+        return f"token:{hashlib.sha256(access.token.encode()).hexdigest()[:16]}"
+    return f"peer:{request.client.host}" if request and request.client else "process"
+
+
+async def _while_connected(request: Request, work: Awaitable[Any]) -> Any:
+    """What comes of the work; a client that hangs up has withdrawn it, and nobody is left to read the None."""
+    answer = None
+    async with anyio.create_task_group() as tasks:
+
+        async def watch() -> None:
+            while (await request.receive())["type"] != "http.disconnect":
+                pass
+            tasks.cancel_scope.cancel()
+
+        tasks.start_soon(watch)
+        answer = await work
+        tasks.cancel_scope.cancel()
+    return answer
 
 
 async def _body(request: Request) -> bytes | None:
@@ -202,10 +237,19 @@ def _own_names() -> set[str]:
     return {name, name.split(".")[0]}
 
 
-def serve(service: Service, access: Access) -> None:
+def serve(service: Service, access: Access, announce: Callable[[int], None]) -> None:
+    """Serve until a signal; `announce` is told the port once it is open, for port 0 means any."""
     import uvicorn
 
-    uvicorn.run(
+    class Announced(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                announce(self.servers[0].sockets[0].getsockname()[1])
+
+    # Without proxy_headers the peer is who connected, not who a header says it was.
+    config = uvicorn.Config(
         app(service, access), host=access.address.host, port=access.address.port, log_config=None, access_log=False,
-        server_header=False, timeout_graceful_shutdown=2,
+        server_header=False, timeout_graceful_shutdown=2, proxy_headers=False,
     )  # fmt: skip
+    Announced(config).run()

@@ -8,6 +8,7 @@ params with -32602, and an array member by member. `tools/list` and `tools/call`
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -39,7 +40,7 @@ class Request:
 def parse(raw: bytes) -> Any:
     """Strict JSON: no NaN, no invalid UTF-8, no nesting that would exhaust the stack of whoever walks it."""
     try:
-        message = json.loads(raw.decode("utf-8-sig"), parse_constant=_refuse_constant)
+        message = json.loads(raw.decode("utf-8-sig"), parse_constant=_refuse_constant, parse_int=_integer)
     except (ValueError, RecursionError) as error:
         raise NotJson(str(error) or type(error).__name__) from None
     if raw.count(b"[") + raw.count(b"{") > _DEEPEST and _depth(message) > _DEEPEST:
@@ -49,6 +50,14 @@ def parse(raw: bytes) -> Any:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
+
+
+def _integer(digits: str) -> int | float:
+    """Whole numbers longer than Python reads are JSON all the same; like 1e999 they are infinite to us."""
+    try:
+        return int(digits)
+    except ValueError:
+        return float(digits)
 
 
 def _depth(message: Any) -> int:
@@ -76,7 +85,9 @@ def request_of(message: Any) -> Request | None:
 
 
 def _is_id(value: Any) -> bool:
-    return isinstance(value, str | int | float) and not isinstance(value, bool)
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
 
 
 def id_of(message: Any) -> Any:
@@ -183,10 +194,11 @@ def listed(registry: Registry) -> list[dict[str, Any]]:
 
 
 def advertisement(tool: Tool) -> dict[str, Any]:
+    """A tool as `tools/list` shows it. The dialect of its schemas is the protocol's own, so it is not repeated."""
     return {
         "name": tool.name,
         "description": tool.description,
-        "inputSchema": tool.input_schema,
+        "inputSchema": {name: part for name, part in tool.input_schema.items() if name != "$schema"},
         "outputSchema": tool.advertised_output_schema,
         "annotations": tool.annotations,
     }

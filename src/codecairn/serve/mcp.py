@@ -41,7 +41,7 @@ ConnectionOf = Callable[[Context], Connection]
 
 def build(service: Service, connection_of: ConnectionOf, door: str) -> Server[Any]:
     """A low-level server; one instance serves any number of connections."""
-    asked_roots: set[str] = set()
+    roots = _ClientRoots(service)
 
     async def list_tools(ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         del ctx, params
@@ -53,9 +53,7 @@ def build(service: Service, connection_of: ConnectionOf, door: str) -> Server[An
             data = unknown_tool(service.registry, params.name)
             raise MCPError(INVALID_PARAMS, data["reason"], data)
         connection = connection_of(ctx)
-        if service.projects.wants_client_roots and connection.id not in asked_roots:
-            asked_roots.add(connection.id)
-            connection.client_roots = await _client_roots(ctx)
+        await roots.ask(ctx, connection)
 
         def report(done: float, total: float | None, message: str | None) -> None:
             anyio.from_thread.run(ctx.session.report_progress, done, total, message)
@@ -72,7 +70,7 @@ def build(service: Service, connection_of: ConnectionOf, door: str) -> Server[An
 
     async def roots_changed(ctx: Context, params: types.NotificationParams) -> None:
         del params
-        asked_roots.discard(connection_of(ctx).id)
+        roots.forget(connection_of(ctx))
 
     server: Server[Any] = Server(
         "codecairn",
@@ -97,6 +95,36 @@ async def _internal_errors(ctx: Context, call_next: CallNext) -> HandlerResult:
     except Exception as error:
         log.exception("%s failed", ctx.method)
         raise MCPError(-32603, "Internal error", {"message": f"{type(error).__name__}: {error}"}) from error
+
+
+class _ClientRoots:
+    """Asks each client once, before its first call, where it works, if nothing that outranks its word has said so.
+
+    Only a client at this machine's keyboard is asked: over HTTP the roots the server was given are all there is.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._projects = service.projects
+        self._asked: dict[str, anyio.Event] = {}
+
+    async def ask(self, ctx: Context, connection: Connection) -> None:
+        if not self._projects.settings.local or not self._projects.wants_client_roots:
+            return
+        while under_way := self._asked.get(connection.id):
+            if under_way.is_set():
+                return
+            await under_way.wait()
+        self._asked[connection.id] = answered = anyio.Event()
+        try:
+            connection.client_roots = await _client_roots(ctx)
+        except anyio.get_cancelled_exc_class():
+            self.forget(connection)
+            raise
+        finally:
+            answered.set()
+
+    def forget(self, connection: Connection) -> None:
+        self._asked.pop(connection.id, None)
 
 
 async def _client_roots(ctx: Context) -> list[Path]:

@@ -26,7 +26,7 @@ import anyio
 import anyio.abc
 import mcp_types as types
 from mcp.shared._context_streams import create_context_streams
-from mcp.shared.message import SessionMessage
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp_types import methods as spec
 from pydantic import ValidationError
 
@@ -39,8 +39,13 @@ LONGEST_LINE = 16 << 20
 _GRACE_S = 0.6
 """How long calls under way may still answer after stdin has closed; the process is gone within a second of it."""
 
+_LAST_WORDS_S = 0.1
+"""How long calls whose child was then killed may take to say so."""
+
 _LINES_AHEAD = 256
 _TOO_LONG = object()
+_MODERN = "2026-07-28"
+_ENVELOPE = "io.modelcontextprotocol/protocolVersion"
 
 
 Deliver = Callable[[Any], object]
@@ -62,7 +67,7 @@ class Wire:
         sys.stdout.flush()
         wire = cls(os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb"))
         _divert(0, os.open(os.devnull, os.O_RDONLY))
-        _divert(1, os.dup(2))
+        _divert(1, _duplicate_of_stderr())
         return wire
 
     def start(self, deliver: Deliver) -> None:
@@ -112,12 +117,28 @@ def _divert(descriptor: int, target: int) -> None:
     os.close(target)
 
 
+def _duplicate_of_stderr() -> int:
+    try:
+        return os.dup(2)
+    except OSError:  # started with stderr closed
+        return os.open(os.devnull, os.O_WRONLY)
+
+
 @dataclass
 class _Array:
     """The answers still owed to one JSON array."""
 
     missing: int
     answers: list[Any] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class _Owed:
+    """A request the SDK has and has not settled."""
+
+    method: str
+    array: _Array | None
+    settled: anyio.Event = field(default_factory=anyio.Event)
 
 
 class StdioDoor:
@@ -127,10 +148,9 @@ class StdioDoor:
         self._connection = Connection("stdio")
         self._bare = BareDoor(service, "stdio")
         self._era: str | None = None
-        self._initialize_id: Any = None
-        self._owed: dict[str, _Array | None] = {}
-        self._tasks = 0
-        self._scopes: dict[str, anyio.CancelScope] = {}
+        self._sdk_has_begun = False
+        self._owed: dict[str, list[_Owed]] = {}
+        self._bare_calls: dict[str, list[anyio.CancelScope]] = {}
 
     async def run(self) -> None:
         inbox_send, inbox = anyio.create_memory_object_stream[Any](float("inf"))
@@ -147,13 +167,20 @@ class StdioDoor:
                     break
                 await self._take(line, to_sdk, tasks)
                 self._wire.taken()
-            with anyio.move_on_after(_GRACE_S):
-                while (self._owed or self._tasks) and not self._wire.broken.is_set():
-                    await anyio.sleep(0.01)
+            await self._finish_calls(_GRACE_S)
             process.kill_all()
+            await self._finish_calls(_LAST_WORDS_S)
+            # What the SDK still holds it now answers with an error; cancelled first, it would wait for a reader.
+            to_sdk.close()
+            await self._finish_calls(_LAST_WORDS_S)
             tasks.cancel_scope.cancel()
         for stream in (inbox_send, inbox, to_sdk, sdk_reads, sdk_writes, from_sdk):
             stream.close()
+
+    async def _finish_calls(self, seconds: float) -> None:
+        with anyio.move_on_after(seconds):
+            while (self._owed or self._bare_calls) and not self._wire.broken.is_set():
+                await anyio.sleep(0.01)
 
     async def _take(self, line: Any, to_sdk: Any, tasks: anyio.abc.TaskGroup) -> None:
         if line is _TOO_LONG:
@@ -186,7 +213,9 @@ class StdioDoor:
         if request is None:
             return self._send(jsonrpc.invalid_request(message), array)
         if self._is_bare(request):
-            tasks.start_soon(self._answer_bare, request, array)
+            scope = anyio.CancelScope()
+            self._bare_calls.setdefault(_key(request.id), []).append(scope)
+            tasks.start_soon(self._answer_bare, request, array, scope)
             return None
         if request.method == "notifications/cancelled":
             self._cancel_bare(request)
@@ -197,66 +226,94 @@ class StdioDoor:
     def _is_bare(self, request: jsonrpc.Request) -> bool:
         if request.method in self._service.registry.methods:
             return True
-        enveloped = isinstance(request.params, dict) and isinstance(request.params.get("_meta"), dict)
-        return self._era is None and self._initialize_id is None and not enveloped and self._bare.serves(request.method)
+        return self._era is None and not _is_enveloped(request.params) and self._bare.serves(request.method)
 
-    async def _answer_bare(self, request: jsonrpc.Request, array: _Array | None) -> None:
-        key = _key(request.id)
-        self._tasks += 1
+    async def _answer_bare(self, request: jsonrpc.Request, array: _Array | None, scope: anyio.CancelScope) -> None:
+        under_way = self._bare_calls[_key(request.id)]
         try:
-            with anyio.CancelScope() as scope:
-                if request.wants_answer:
-                    self._scopes[key] = scope
+            with scope:
                 answer = await self._bare.answer_request(request, self._connection)
                 if request.wants_answer:
                     self._send(answer, array)
+            if scope.cancelled_caught and request.wants_answer:
+                self._send_nothing(array)
         finally:
-            self._tasks -= 1
-            self._scopes.pop(key, None)
+            under_way.remove(scope)
+            if not under_way:
+                self._bare_calls.pop(_key(request.id), None)
 
     def _cancel_bare(self, request: jsonrpc.Request) -> None:
-        params = request.params if isinstance(request.params, dict) else {}
-        scope = self._scopes.get(_key(params.get("requestId")))
-        if scope is not None:
-            scope.cancel()
+        named = request.params.get("requestId") if isinstance(request.params, dict) else None
+        if named is not None:
+            for scope in self._bare_calls.get(_key(named), []):
+                scope.cancel()
 
     async def _to_sdk(self, message: dict[str, Any], array: _Array | None, to_sdk: Any) -> None:
         try:
             parsed = types.jsonrpc_message_adapter.validate_python(message, by_name=False)
         except ValidationError:
             return self._send(jsonrpc.invalid_request(message), array)
-        if isinstance(parsed, types.JSONRPCRequest):
-            self._owed[_key(parsed.id)] = array
-            if parsed.method == "initialize":
-                self._initialize_id = _key(parsed.id)
-            elif self._era is None and self._initialize_id is None:
-                self._era = "2026-07-28" if "_meta" in (parsed.params or {}) else None
-        await to_sdk.send(SessionMessage(parsed))
+        if not isinstance(parsed, types.JSONRPCRequest):
+            await to_sdk.send(SessionMessage(parsed))
+            return None
+        if not self._sdk_has_begun and parsed.method != "initialize" and _is_enveloped(parsed.params):
+            self._era = _MODERN
+        self._sdk_has_begun = True
+        owed = _Owed(parsed.method, array)
+        self._owed.setdefault(_key(parsed.id), []).append(owed)
+
+        async def unanswered() -> None:
+            self._send_nothing(self._settled(parsed.id, owed).array)
+
+        await to_sdk.send(SessionMessage(parsed, ServerMessageMetadata(on_request_unanswered=unanswered)))
+        if parsed.method == "initialize":  # what the next line means depends on the version agreed
+            await owed.settled.wait()
         return None
 
     async def _forward(self, from_sdk: Any) -> None:
         async for item in from_sdk:
             message = item.message.model_dump(by_alias=True, exclude_unset=True, mode="json")
             if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
-                key = _key(message.get("id"))
-                if key == self._initialize_id and "result" in message:
+                owed = self._settled(message["id"])
+                if owed.method == "initialize" and "result" in message:
                     self._era = message["result"].get("protocolVersion")
-                self._send(message, self._owed.pop(key, None))
+                self._send(message, owed.array)
             else:
                 self._send(message)
+
+    def _settled(self, id_: Any, known: _Owed | None = None) -> _Owed:
+        """Strike out a request: the one known, or the oldest under this id, for a client may use an id twice."""
+        owing = self._owed[_key(id_)]
+        owed = known if known in owing else owing[0]
+        owing.remove(owed)
+        if not owing:
+            del self._owed[_key(id_)]
+        owed.settled.set()
+        return owed
 
     def _send(self, message: Any, array: _Array | None = None) -> None:
         if array is None:
             return self._wire.send(jsonrpc.dumps(message))
         array.answers.append(message)
+        return self._send_nothing(array)
+
+    def _send_nothing(self, array: _Array | None) -> None:
+        """One answer fewer is owed to the array; when it was the last, what there is goes out."""
+        if array is None:
+            return
         array.missing -= 1
-        if array.missing == 0:
+        if array.missing == 0 and array.answers:
             self._wire.send(jsonrpc.dumps(array.answers))
-        return None
 
 
 def _key(id_: Any) -> str:
     return repr(id_)
+
+
+def _is_enveloped(params: Any) -> bool:
+    """Whether a request says of itself that it is of the era without handshakes."""
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    return isinstance(meta, dict) and _ENVELOPE in meta
 
 
 def _is_response(message: Any) -> bool:

@@ -7,7 +7,8 @@ missing object would call. So every git here runs
 - from an argument list, with callers' values after `--end-of-options` or `--` and pathspecs literal;
 - with the settings of `_NEUTRAL` in the environment (GIT_CONFIG_COUNT outranks every file), which is safer than `-c`
   because no name in the repository can break its syntax;
-- with every configured `filter.*` emptied whenever the working tree is compared;
+- with every configured `filter.*` emptied whenever the working tree is compared, and with a copy of the index, as
+  `git diff` writes the one it has refreshed;
 - without optional locks, prompts, network protocols or lazy fetches, so nothing is written and nothing is sent;
 - with submodules compared by commit alone: looking inside one would start a git that reads the submodule's own
   configuration and none of ours.
@@ -17,12 +18,15 @@ Settings that would change the shape of what git prints are fixed too, so that a
 
 from __future__ import annotations
 
+import errno
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from codecairn import config
 from codecairn.cancel import Cancel
@@ -32,6 +36,7 @@ from codecairn.source import process
 from codecairn.source.process import Finished
 
 _NEUTRAL = {
+    "core.abbrev": "auto",
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
     "core.pager": "cat",
@@ -42,6 +47,7 @@ _NEUTRAL = {
     "blame.coloring": "none",
     "color.ui": "false",
     "credential.helper": "",
+    "diff.autoRefreshIndex": "true",
     "diff.external": "",
     "diff.ignoreSubmodules": "dirty",
     "diff.orderFile": os.devnull,
@@ -70,6 +76,7 @@ _QUIET = {
     "SSH_ASKPASS": "",
 }
 
+_REPAIR = "Run `git fsck` and repair it."
 _OBJECT_ID = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
@@ -87,6 +94,14 @@ class Layout:
     @property
     def whole(self) -> bool:
         return not self.prefix
+
+
+@dataclass(frozen=True)
+class WorkingTree:
+    """What lets a git look at the project's files and run nothing, write nothing."""
+
+    settings: list[tuple[str, str]]
+    index: Path
 
 
 class Git:
@@ -108,27 +123,39 @@ class Git:
         self,
         *arguments: str,
         cancel: Cancel,
-        settings: Sequence[tuple[str, str]] = (),
+        tree: WorkingTree | None = None,
         enough: Callable[[bytearray], bool] | None = None,
     ) -> Finished:
         """Run git and hand back how it ended; a status is the caller's to judge."""
+        settings = [*_NEUTRAL.items(), *(tree.settings if tree else [])]
+        index = {"GIT_INDEX_FILE": str(tree.index)} if tree else {}
         try:
             return process.run(
                 [self._program, "--no-pager", "--literal-pathspecs", *arguments],
                 folder=self.root,
-                environment={**config.child_environment(), **_QUIET, **_configured([*_NEUTRAL.items(), *settings])},
+                environment={**config.child_environment(), **_QUIET, **_configured(settings), **index},
                 timeout=self._timeout,
                 cancel=cancel,
                 enough=enough,
             )
-        except (FileNotFoundError, NotADirectoryError) as error:
-            raise NotARepository(f"The project folder is gone: {self.root}") from error
-        except PermissionError as error:
-            raise RepositoryDenied("Cannot access git repository") from error
+        except OSError as error:
+            raise self._not_started(error) from error
 
-    def read(self, *arguments: str, cancel: Cancel, settings: Sequence[tuple[str, str]] = ()) -> bytes:
+    def _not_started(self, error: OSError) -> CairnError:
+        if error.errno == errno.E2BIG:
+            return InvalidInput("An argument is too long for git", reason="too long")
+        if isinstance(error, PermissionError):
+            return RepositoryDenied("Cannot access git repository")
+        if not self.root.is_dir():
+            return NotARepository(
+                "This project is not a git repository: its folder is gone",
+                remedy="Restore the folder, or start the server in another one.",
+            )
+        return NotARepository("git could not be started", remedy="Install git and restart the server.")
+
+    def read(self, *arguments: str, cancel: Cancel) -> bytes:
         """Run git; what it prints, or the typed error that its complaint means."""
-        finished = self.run(*arguments, cancel=cancel, settings=settings)
+        finished = self.run(*arguments, cancel=cancel)
         if finished.status != 0:
             raise failure(finished)
         return finished.output
@@ -171,19 +198,46 @@ class Git:
         """The commit id a caller's ref stands for; from here on only the id is used."""
         if not ref.strip() or ref.startswith("-") or has_control(ref):
             raise InvalidInput(f"{complaint}: {printable(ref)}", param=param, reason="not a usable reference")
-        asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
-        found = self.run(*asked, cancel=cancel).output.decode("ascii", "replace").strip()
-        if not _OBJECT_ID.fullmatch(found):
+        found = self._verified(f"{ref}^{{commit}}", cancel)
+        if not found:
             self.layout(cancel)  # if this is no repository at all, say that instead
             raise RefNotFound(f"{complaint}: {printable(ref)}", param=param, ref=printable(ref))
         return found
 
     def head(self, cancel: Cancel) -> str | None:
         """The commit checked out, or None while there is none."""
-        asked = self.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", cancel=cancel)
-        return asked.output.decode("ascii", "replace").strip() or None
+        if found := self._verified("HEAD^{commit}", cancel):
+            return found
+        if named := self._verified("HEAD", cancel):
+            raise CairnError(f"The repository is damaged: HEAD names {named}, which it does not have", remedy=_REPAIR)
+        return None
 
-    def filters_off(self, cancel: Cancel) -> list[tuple[str, str]]:
+    def _verified(self, revision: str, cancel: Cancel) -> str:
+        asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", revision)
+        found = self.run(*asked, cancel=cancel).output.decode("ascii", "replace").strip()
+        return found if _OBJECT_ID.fullmatch(found) else ""
+
+    def is_folder(self, path: str) -> bool:
+        """Whether a path of the working tree is a folder; a name too long for the file system is none."""
+        try:
+            return (self.root / path).is_dir()
+        except OSError:
+            return False
+
+    @contextmanager
+    def working_tree(self, layout: Layout, cancel: Cancel) -> Iterator[WorkingTree]:
+        """For as long as git is to look at the files of the project."""
+        with TemporaryDirectory(prefix="cairn-", ignore_cleanup_errors=True) as folder:
+            copy = Path(folder) / "index"
+            try:
+                _copy_index(layout.git_dir / "index", copy)
+            except FileNotFoundError:  # nothing was ever staged
+                pass
+            except OSError as error:
+                raise self._not_started(error) from error
+            yield WorkingTree(self._filters_off(cancel), copy)
+
+    def _filters_off(self, cancel: Cancel) -> list[tuple[str, str]]:
         """Settings that empty every filter any configuration file defines; asked anew each time, as files change."""
         listed = self.run("config", "--null", "--name-only", "--get-regexp", r"^filter\.", cancel=cancel).output
         names = {key.rsplit(".", 1)[0] for key in listed.decode("utf-8", "surrogateescape").split("\0") if "." in key}
@@ -194,6 +248,25 @@ class Git:
         ]
 
 
+def lacks_objects(finished: Finished) -> bool:
+    """Whether git wanted to fetch what a partial clone left out, and was not let."""
+    said = finished.complaint
+    return (
+        "promisor" in said
+        or "lazy fetching disabled" in said
+        or re.search(r"transport '.*' not allowed", said) is not None
+    )
+
+
+def damage(finished: Finished, what: str) -> CairnError:
+    if lacks_objects(finished):
+        return CairnError(
+            "The repository is a partial clone and lacks the objects this needs",
+            remedy="Fetch them yourself (git fetch --refetch --no-filter); this server opens no network connection.",
+        )
+    return CairnError(f"The repository is damaged: {printable(what)}", remedy=_REPAIR)
+
+
 def failure(finished: Finished) -> CairnError:
     """What git's complaint means to a caller."""
     said = finished.complaint
@@ -201,22 +274,25 @@ def failure(finished: Finished) -> CairnError:
         (text for text in said.splitlines() if text.startswith(("fatal:", "error:"))),
         said.splitlines()[0] if said else "",
     )
-    if "not a git repository" in said:
-        return NotARepository("This project is not a git repository")
     if "dubious ownership" in said or "Permission denied" in said or "Operation not permitted" in said:
         return RepositoryDenied("Cannot access git repository", details=printable(line))
+    if "not a git repository" in said:
+        return NotARepository("This project is not a git repository")
     if "must be run in a work tree" in said:
         return NotARepository(
             "This repository is bare: it has no working directory", remedy="Give two refs to compare."
         )
-    if "promisor" in said or "not allowed" in said or "lazy fetching disabled" in said:
-        return CairnError(
-            "The repository is a partial clone and lacks the objects this needs",
-            remedy="Fetch them yourself (git fetch --refetch --no-filter); this server opens no network connection.",
-        )
-    if "bad object" in said or "unable to read" in said or "corrupt" in said:
-        return CairnError(f"The repository is damaged: {printable(line)}", remedy="Run `git fsck` and repair it.")
+    if lacks_objects(finished) or "bad object" in said or "unable to read" in said or "corrupt" in said:
+        return damage(finished, line)
     return CairnError(f"git failed with status {finished.status}: {printable(line)}")
+
+
+def _copy_index(source: Path, target: Path) -> None:
+    """With its time, by which git tells which files may have changed since it was written."""
+    with source.open("rb") as opened:
+        target.write_bytes(opened.read())
+        written = os.fstat(opened.fileno())
+    os.utime(target, ns=(written.st_atime_ns, written.st_mtime_ns))
 
 
 def _configured(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:

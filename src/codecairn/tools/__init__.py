@@ -27,6 +27,7 @@ from codecairn.cancel import Cancel
 from codecairn.connection import Connection
 from codecairn.errors import CairnError, RateLimited
 from codecairn.metrics import Metrics
+from codecairn.paths import printable
 from codecairn.project import Project, Projects
 from codecairn.tools import schema
 from codecairn.tools.families import FAMILIES, Reply
@@ -71,6 +72,8 @@ class Tool:
     params: type[msgspec.Struct]
     returns: Any
     per_minute: int | None
+    unlogged: tuple[str, ...]
+    """Parameters whose values may be secret by their nature and reach no log."""
     slow_ms: float | None
     read_only: bool
     idempotent: bool
@@ -115,6 +118,8 @@ class Registry:
     def add(self, tool: Tool) -> None:
         if tool.name in self.tools:
             raise ValueError(f"two tools are called {tool.name}")
+        if tool.method in self.methods:
+            raise ValueError(f"two tools answer {tool.method}")
         self.tools[tool.name] = tool
         if tool.method is not None:
             self.methods[tool.method] = tool
@@ -137,6 +142,7 @@ def tool(
     family: str,
     method: str | None = None,
     per_minute: int | None = None,
+    unlogged: tuple[str, ...] = (),
     slow_ms: float | None = None,
     read_only: bool = True,
     idempotent: bool = True,
@@ -152,11 +158,22 @@ def tool(
         description = " ".join((handler.__doc__ or "").split())
         into.append(
             Tool(
-                name=handler.__name__, method=method, family=family, description=description, handler=handler,
-                params=params, returns=hints["return"], per_minute=per_minute, slow_ms=slow_ms, read_only=read_only,
-                idempotent=idempotent, destructive=destructive, markdown=markdown,
+                name=handler.__name__,
+                method=method,
+                family=family,
+                description=description,
+                handler=handler,
+                params=params,
+                returns=hints["return"],
+                per_minute=per_minute,
+                unlogged=unlogged,
+                slow_ms=slow_ms,
+                read_only=read_only,
+                idempotent=idempotent,
+                destructive=destructive,
+                markdown=markdown,
             )
-        )  # fmt: skip
+        )
         return handler
 
     return declare
@@ -185,7 +202,7 @@ def _enveloped(inner: Step) -> Step:
             return family.failure(error, tool.name)
         except Exception as error:
             log.exception("%s failed", tool.name)
-            return family.failure(CairnError(f"{type(error).__name__}: {error}"), tool.name)
+            return family.failure(CairnError(printable(f"{type(error).__name__}: {error}")), tool.name)
 
     return step
 
@@ -214,13 +231,19 @@ def _recorded(inner: Step) -> Step:
                 "call": {
                     "tool": tool.name, "door": call.door, "connection": call.connection.id,
                     "duration": round(elapsed_ms, 2), "size": len(reply.text), "error": error.kind if error else None,
-                    "arguments": redact.masked_arguments(arguments),
+                    "arguments": redact.masked_arguments(_loggable(tool, arguments)),
                 }
             },
         )  # fmt: skip
         return reply
 
     return step
+
+
+def _loggable(tool: Tool, arguments: Arguments) -> Arguments:
+    if not isinstance(arguments, dict):
+        return arguments
+    return {name: value if name not in tool.unlogged else "…" for name, value in arguments.items()}
 
 
 def _validated(inner: Step) -> Step:

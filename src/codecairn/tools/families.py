@@ -20,6 +20,7 @@ from typing import Any
 import msgspec
 
 from codecairn.errors import CairnError, InvalidInput
+from codecairn.tools.cut import encoded, json_text
 
 Markdown = Callable[[Any, Mapping[str, Any]], str]
 
@@ -92,18 +93,16 @@ class Family:
 
 
 def rpc_error(error: CairnError) -> RpcError:
-    data = {**error.data, "remedy": error.remedy}
+    data = {"reason": error.message, **error.data, "remedy": error.remedy}
     if error.number == -32603:
         data["message"] = error.message
-    else:
-        data.setdefault("reason", error.message)
     return RpcError(code=error.number, message=error.title, data=data)
 
 
 def _history_value(value: Any, markdown: Markdown | None, params: Mapping[str, Any]) -> Reply:
     fields = msgspec.to_builtins(value)
     if markdown is None:
-        text = _json(fields)
+        text = json_text(fields, params)
         return Reply(text, {**fields, "text": text})
     text = markdown(value, params)
     return Reply(text, {**fields, "text": text})
@@ -119,9 +118,9 @@ def _history_error(error: CairnError, tool: str) -> Reply:
 
 
 def _json_value(value: Any, markdown: Markdown | None, params: Mapping[str, Any]) -> Reply:
-    del markdown, params
+    del markdown
     fields = msgspec.to_builtins(value)
-    return Reply(_json(fields), fields)
+    return Reply(json_text(fields, params), fields)
 
 
 def _files_error(error: CairnError, tool: str) -> Reply:
@@ -132,13 +131,13 @@ def _files_error(error: CairnError, tool: str) -> Reply:
         said["error"] = "Permission denied"
     elif type(error) is CairnError:
         said["tool"] = tool
-    return Reply(_json(said), said, error)
+    return Reply(encoded(said), said, error)
 
 
 def _numbered_error(error: CairnError, tool: str, *, as_rpc_error: bool) -> Reply:
     del tool
     said = msgspec.to_builtins(NumberedError(error=rpc_error(error)))
-    return Reply(_json(said), said, error, as_rpc_error)
+    return Reply(encoded(said), said, error, as_rpc_error)
 
 
 def _index_error(error: CairnError, tool: str) -> Reply:
@@ -150,16 +149,16 @@ def _catalog_error(error: CairnError, tool: str) -> Reply:
 
 
 def _refs_value(value: Any, markdown: Markdown | None, params: Mapping[str, Any]) -> Reply:
-    del markdown, params
+    del markdown
     fields = {"metadata": unindexed_metadata(), **msgspec.to_builtins(value)}
-    return Reply(_json(fields), fields)
+    return Reply(json_text(fields, params), fields)
 
 
 def _refs_error(error: CairnError, tool: str) -> Reply:
     del tool
     fault = RefsFault(code=error.code, message=error.message, data={**error.data, "remedy": error.remedy})
     said = msgspec.to_builtins(RefsError(error=fault, metadata=unindexed_metadata()))
-    return Reply(_json(said), said, error)
+    return Reply(encoded(said), said, error)
 
 
 def unindexed_metadata() -> dict[str, Any]:
@@ -168,10 +167,6 @@ def unindexed_metadata() -> dict[str, Any]:
         "cruxe_protocol_version": PROTOCOL_VERSION, "freshness_status": "stale", "indexing_status": "not_indexed",
         "result_completeness": "partial", "ref": "live", "schema_status": "not_indexed",
     }  # fmt: skip
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
 
 
 _TEXT = {"text": {"type": "string"}}

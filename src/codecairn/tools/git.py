@@ -16,6 +16,9 @@ from codecairn.types import Blame, CommitList, Diff
 # The bound is in the schema; breaking it is answered with the range itself rather than with the schema's words.
 LineNumber = Annotated[int | None, Meta(extra_json_schema={"minimum": 1})]
 
+# A file's place in the list and, where the text was cut within it, the line.
+DiffCursor = Annotated[str, Meta(pattern=r"^[0-9]{1,9}(\.[0-9]{1,9})?$")]
+
 
 @tool(family="history", markdown=render.commit_list)
 def git_log(
@@ -68,8 +71,10 @@ def git_diff(
     ] = None,
     filePath: Annotated[str | None, Meta(description="Only this file or folder, relative to the project root")] = None,
     summary: Annotated[bool, Meta(description="Only the list of files with their line counts (default false)")] = False,
+    cursor: Annotated[DiffCursor | None, Meta(description="Where an earlier answer's text said to continue")] = None,
 ) -> Diff:
     """What differs between two refs, between a ref and the working directory, or (no refs) the unstaged changes. Use it
     to review a branch or your own edits; a large diff comes as a summary, so then name a file."""
+    del cursor  # the value is whole; only its text is read in pages
     query = DiffQuery(ref1, ref2, filePath, summary)
     return history.diff(call.project.git, call.project.guard, query, call.cancel)

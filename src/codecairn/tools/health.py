@@ -3,30 +3,49 @@
 from __future__ import annotations
 
 from codecairn import __version__
+from codecairn.catalog.check import loaded
 from codecairn.errors import CairnError
 from codecairn.metrics import timestamp
+from codecairn.project import Project
 from codecairn.tools import Call, tool
 from codecairn.types import Health, MetricsSnapshot
+
+_MOST_PROBLEMS = 20
 
 
 @tool(family="catalog", method="health/check")
 def health_check(call: Call) -> Health:
     """Whether the server is up and has a usable project, with its version. Use it when another tool fails oddly."""
-    problems = _problems(call)
+    project, problems = _project(call)
+    if project is not None:
+        _, found = loaded(project.catalog, project.criteria)
+        problems = _shortened([str(each) for each in found])
     return Health(
-        status="degraded" if problems else "ok", timestamp=timestamp(), version=__version__, problems=problems
+        status="ok" if project is not None else "degraded",
+        timestamp=timestamp(),
+        version=__version__,
+        problems=problems,
     )
 
 
-@tool(family="catalog", method="metrics/snapshot", idempotent=False)
+@tool(family="catalog", method="metrics/snapshot")
 def metrics_snapshot(call: Call) -> MetricsSnapshot:
     """Calls, errors and latencies per tool since the server started. Use it to see what is slow or failing."""
     return call.registry.metrics.snapshot()
 
 
-def _problems(call: Call) -> list[str]:
+def _shortened(problems: list[str]) -> list[str]:
+    more = len(problems) - _MOST_PROBLEMS
+    said = f"{more} more; `cairn instructions check` lists them all"
+    return [*problems[:_MOST_PROBLEMS], said] if more > 0 else problems
+
+
+def _project(call: Call) -> tuple[Project | None, list[str]]:
+    """The project, or why there is none; a bad file of the catalogue is a problem, but not the server's."""
     try:
         project = call.project
     except CairnError as error:
-        return [f"{error.message} {error.remedy}"]
-    return [] if project.root.is_dir() else [f"The project folder is gone: {project.root}"]
+        return None, [f"{error.message}. {error.remedy}"]
+    if not project.root.is_dir():
+        return None, [f"The project folder is gone: {project.root}"]
+    return project, []

@@ -1,14 +1,18 @@
-"""Values of the history family as Markdown, cut to a token budget with a count and the way to the rest."""
+"""Values of the history family as Markdown, cut to a token budget with a count and the way to the rest.
+
+What came out of a repository stays inside its line or its fence: a file may be called `a\\n## File: b`, and a commit's
+message may hold a heading.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from codecairn.history.log import cursor_at
-from codecairn.text import CHARACTERS_PER_TOKEN, binary_kind, fenced
-from codecairn.types import Blame, BlameLine, Commit, CommitList, Diff, FileChange, FileDiff
+from codecairn.text import CHARACTERS_PER_TOKEN, binary_kind, fenced, one_line
+from codecairn.types import Blame, BlameCommit, BlameLine, Commit, CommitList, Diff, FileChange, FileDiff
 
 DEFAULT_TOKENS = 5_500
 """What an answer may cost a caller who asked for nothing special: under 6,000, with room for the closing lines."""
@@ -17,6 +21,8 @@ MOST_TOKENS = 20_000
 """For a caller who named a count, a range or a file; below the 25,000 at which clients cut."""
 
 _MOST_FILES = 60
+_WIDEST_AUTHOR = 40
+_LONGEST_SUBJECT = 500
 _RULE = "\n\n---\n\n"
 
 
@@ -25,7 +31,7 @@ def commit_list(value: CommitList, params: Mapping[str, Any]) -> str:
     if not value.commits:
         nothing = [] if value.notes and value.tip is None else ["No commits found."]
         return "\n\n".join([*head, *nothing])
-    shown = _within([_commit(each) for each in value.commits], _budget(params.get("maxCount") != 10))
+    shown = _within(map(_commit, value.commits), _budget(params.get("maxCount") != 10), len(_RULE))
     text = "\n\n".join([*head, _RULE.join(shown)])
     cut = len(value.commits) - len(shown)
     if cut:
@@ -39,11 +45,11 @@ def commit_list(value: CommitList, params: Mapping[str, Any]) -> str:
 def _commit(commit: Commit) -> str:
     lines = [
         f"## Commit: {commit.short_hash} ({commit.date[:10]})",
-        f"**Author**: {commit.author} <{commit.email}>  ",
-        f"**Message**: {commit.message}",
+        f"**Author**: {_who(commit)}  ",
+        f"**Message**: {one_line(commit.message, _LONGEST_SUBJECT)}",
     ]
     if commit.body:
-        lines += ["", commit.body]
+        lines += ["", *(f"> {one_line(line)}".rstrip() for line in commit.body.splitlines())]
     lines += ["", f"**Files Changed** ({len(commit.files)}):"]
     lines += [f"- {_change(change)}" for change in commit.files[:_MOST_FILES]]
     if len(commit.files) > _MOST_FILES:
@@ -53,116 +59,163 @@ def _commit(commit: Commit) -> str:
     return "\n".join(lines)
 
 
+def _who(commit: Commit | BlameCommit) -> str:
+    return one_line(f"{commit.author} <{commit.email}>", _LONGEST_SUBJECT)
+
+
 def _change(change: FileChange) -> str:
-    return f"{change.path} ({change.status}{f' from {change.old_path}' if change.old_path else ''})"
+    return f"{one_line(change.path)} ({change.status}{_origin(change.old_path)})"
+
+
+def _origin(old_path: str | None) -> str:
+    return f" from {one_line(old_path)}" if old_path else ""
 
 
 def blame(value: Blame, params: Mapping[str, Any]) -> str:
-    head = [f"# Git Blame: {value.file_path}"]
+    head = [f"# Git Blame: {one_line(value.file_path)}"]
     if value.local_modifications:
         head.append("⚠ File has local modifications")
     head += [f"_{note}_" for note in value.notes]
     if not value.lines:
         return "\n\n".join([*head, "The file is empty."])
     asked = params.get("startLine") is not None or params.get("endLine") is not None
-    rows = _within(_annotated(value), _budget(asked) - sum(len(each.message) + 120 for each in value.commits[:80]))
+    rows, sections = _annotated(value, _budget(asked) - sum(map(len, head)))
     last = value.lines[len(rows) - 1].line
-    parts = [*head, f"## Lines {value.start_line}-{last}", fenced("\n".join(rows), value.language)]
-    if last != value.end_line:
-        parts.append(f"_Lines {last + 1}-{value.end_line} not shown here. Continue with startLine: {last + 1}_")
-    wrote = {line.hash for line in value.lines[: len(rows)]}
-    parts += [
-        f"### Commit {commit.short_hash}\n"
-        f"**Author**: {commit.author} <{commit.email}>  \n"
-        f"**Date**: {commit.date[:10]}  \n"
-        f"**Message**: {commit.message}"
-        for commit in value.commits
-        if commit.hash in wrote
-    ]
-    return "\n\n".join(parts)
+    parts = [*head, f"## Lines {value.start_line}-{last}", fenced(_joined(rows), value.language)]
+    if left := value.end_line - last:
+        parts.append(f"_{left:,} of {len(value.lines):,} lines not shown here. Continue with startLine: {last + 1}_")
+    return "\n\n".join([*parts, *sections])
 
 
-def _annotated(value: Blame) -> list[str]:
+def _annotated(value: Blame, budget: float) -> tuple[list[str], list[str]]:
+    """The leading lines that fit together with the sections of the commits that wrote them."""
+    wrote = {commit.hash: commit for commit in value.commits}
+    row = _row_of(value)
+    rows: list[str] = []
+    sections: dict[str, str] = {}
+    for line in value.lines:
+        written, commit = row(line), wrote.get(line.hash)
+        section = _blamed(commit) if commit and line.hash not in sections else ""
+        budget -= len(written) + len(section) + 3
+        if budget < 0 and rows:
+            break
+        rows.append(written if budget >= 0 else _clipped(written, int(len(written) + budget)))
+        if section:
+            sections[line.hash] = section
+    return rows, list(sections.values())
+
+
+def _row_of(value: Blame) -> Callable[[BlameLine], str]:
     short = {commit.hash: commit.short_hash for commit in value.commits}
-    digits = len(str(value.end_line))
-    width = max(len(line.author) for line in value.lines)
     blank = "0" * max((len(each) for each in short.values()), default=7)
+    digits = len(str(value.end_line))
+    names = {line.author: one_line(line.author, _WIDEST_AUTHOR) for line in value.lines}
+    width = max(map(len, names.values()))
 
     def row(line: BlameLine) -> str:
-        who = f"({line.author:<{width}}  {line.date[:10]})"
-        return f"{line.line:>{digits}}  {short.get(line.hash, blank)} {who} {line.content}".rstrip()
+        who = f"({names[line.author]:<{width}}  {line.date[:10]})"
+        return f"{line.line:>{digits}}  {short.get(line.hash, blank)} {who} {line.content}"
 
-    return [row(line) for line in value.lines]
+    return row
+
+
+def _blamed(commit: BlameCommit) -> str:
+    return (
+        f"### Commit {commit.short_hash}\n"
+        f"**Author**: {_who(commit)}  \n"
+        f"**Date**: {commit.date[:10]}  \n"
+        f"**Message**: {one_line(commit.message, _LONGEST_SUBJECT)}"
+    )
 
 
 def diff(value: Diff, params: Mapping[str, Any]) -> str:
-    return _summary(value) if value.mode == "summary" else _full(value, _budget(params.get("filePath") is not None))
+    file, _, line = str(params.get("cursor") or "0").partition(".")
+    if value.mode == "summary":
+        return _summary(value, int(file))
+    return _full(value, int(file), int(line or 0), _budget(params.get("filePath") is not None))
 
 
-def _full(value: Diff, budget: float) -> str:
-    head = [
-        f"# Git Diff: {value.title}",
-        "## Summary\n" + _totals(value),
-        *(f"_{note}_" for note in value.notes),
-        *([f"_{_withheld(value.omitted_files)}_"] if value.omitted_files else []),
-    ]
-    if not value.files:
-        return "\n\n".join([*head, "No differences."])
-    shown = _within([_file(file) for file in value.files], budget)
-    text = _RULE.join(["\n\n".join(head), *shown])
-    if len(shown) < len(value.files):
-        rest = ", ".join(file.path for file in value.files[len(shown) :][:20])
-        left = len(value.files) - len(shown)
-        text += (
-            f"{_RULE}_{left} of {len(value.files)} files not shown here. Continue with filePath, for example: {rest}_"
-        )
-    return text
+def _full(value: Diff, start: int, from_line: int, budget: float) -> str:
+    """From the given line of the given file on: that file as far as it fits, then those that fit whole."""
+    head = [f"# Git Diff: {value.title}", "## Summary\n" + _totals(value), *_remarks(value)]
+    following = value.files[start:]
+    if not following:
+        return "\n\n".join([*head, "No differences." if not value.files else "No more files."])
+    first, *others = following
+    lines = _lines(first)[from_line:]
+    budget -= sum(map(len, head)) + len(_heading(first))
+    fitting = _within(lines, budget, 1)
+    shown, left = [_section(first, fitting)], len(lines) - len(fitting)
+    if left:
+        cursor = f"{start}.{from_line + len(fitting)}"
+        rest = [
+            f"_{left:,} lines of this file and {len(others):,} files not shown here. Continue with cursor: `{cursor}`_"
+        ]
+    else:
+        shown += _fitting((_section(file, _lines(file)) for file in others), budget - len(shown[0]), len(_RULE))
+        rest = _continued(value, start + len(shown))
+    return _RULE.join(["\n\n".join(head), *shown, *rest])
 
 
-def _file(file: FileDiff) -> str:
-    origin = f" from {file.old_path}" if file.old_path else ""
-    head = f"## File: {file.path} ({file.status}{origin})\n**Changes**: +{file.insertions} -{file.deletions}"
-    if file.old_mode and file.new_mode:
-        head += f"  \n**Mode**: {file.old_mode} → {file.new_mode}"
+def _continued(value: Diff, start: int) -> list[str]:
+    left, whole = len(value.files) - start, len(value.files)
+    return [f"_{left:,} of {whole:,} files not shown here. Continue with cursor: `{start}`_"] if left else []
+
+
+def _heading(file: FileDiff) -> str:
+    heading = (
+        f"## File: {one_line(file.path)} ({file.status}{_origin(file.old_path)})\n"
+        f"**Changes**: +{file.insertions} -{file.deletions}"
+    )
+    return f"{heading}  \n**Mode**: {file.old_mode} → {file.new_mode}" if file.old_mode and file.new_mode else heading
+
+
+def _lines(file: FileDiff) -> list[str]:
+    """The hunks; of an added file its content, as every line of its one hunk starts with a plus."""
+    lines = (file.diff or "").removesuffix("\n").split("\n") if file.diff else []
+    return [line[1:] for line in lines if line.startswith("+")] if file.status == "added" else lines
+
+
+def _section(file: FileDiff, lines: list[str]) -> str:
     if file.binary:
-        return f"{head}\n\nBinary file changed"
-    if not file.diff:
-        return head
-    if file.status == "added":
-        return f"{head}\n\n{fenced(_added_content(file.diff), file.language)}"
-    return f"{head}\n\n{fenced(file.diff, 'diff')}"
+        return f"{_heading(file)}\n\nBinary file changed"
+    if not lines:
+        return _heading(file)
+    block = fenced(_joined(lines), file.language if file.status == "added" else "diff")
+    return f"{_heading(file)}\n\n{block}"
 
 
-def _added_content(hunks: str) -> str:
-    return "\n".join(line[1:] for line in hunks.split("\n") if line.startswith("+"))
+def _summary(value: Diff, start: int) -> str:
+    head = [f"# Git Diff Summary: {value.title}", _totals(value), *_remarks(value)]
+    rows = [f"- {_counted(file)}" for file in value.files[start:]]
+    shown = _within(rows, _budget(asked=False) - sum(map(len, head)), 1)
+    groups: dict[str, list[str]] = {name: [] for name in _GROUPS.values()}
+    for file, row in zip(value.files[start:], shown, strict=False):
+        groups[_GROUPS[file.status]].append(row)
+    sizes = Counter(_GROUPS[file.status] for file in value.files)
+    listed = [f"### {name} Files ({sizes[name]:,}):\n" + "\n".join(group) for name, group in groups.items() if group]
+    rest = _continued(value, start + len(shown)) if rows else []
+    return "\n\n".join([*head, *listed, *rest, *_binaries(value)])
 
 
-def _summary(value: Diff) -> str:
-    groups = {
-        "Modified": [f for f in value.files if f.status in ("modified", "type changed", "unmerged")],
-        "Added": [f for f in value.files if f.status in ("added", "copied")],
-        "Deleted": [f for f in value.files if f.status == "deleted"],
-        "Renamed": [f for f in value.files if f.status == "renamed"],
-    }
-    parts = [f"# Git Diff Summary: {value.title}", _totals(value)]
-    for name, files in groups.items():
-        if files:
-            rows = [f"- {_counted(file)}" for file in files]
-            shown = _within(rows, DEFAULT_TOKENS * CHARACTERS_PER_TOKEN / len(groups))
-            more = [f"- … and {len(rows) - len(shown):,} more"] if len(shown) < len(rows) else []
-            parts.append("\n".join([f"### {name} Files ({len(files):,}):", *shown, *more]))
+_GROUPS = {
+    "modified": "Modified", "type changed": "Modified", "added": "Added", "copied": "Added", "deleted": "Deleted",
+    "renamed": "Renamed", "unmerged": "Unmerged",
+}  # fmt: skip
+
+
+def _binaries(value: Diff) -> list[str]:
     binary = [file for file in value.files if file.binary]
-    if binary:
-        kinds = ", ".join(kind for kind, _ in Counter(binary_kind(file.path) for file in binary).most_common())
-        noun = "file" if len(binary) == 1 else "files"
-        parts.append(f"**Binary Files**: {len(binary):,} binary {noun} changed ({kinds})")
-    if value.omitted_files:
-        parts.append(f"_{_withheld(value.omitted_files)}_")
-    return "\n\n".join([*parts, *(f"_{note}_" for note in value.notes)])
+    if not binary:
+        return []
+    kinds = ", ".join(kind for kind, _ in Counter(binary_kind(file.path) for file in binary).most_common())
+    return [f"**Binary Files**: {len(binary):,} binary files changed ({kinds})"]
 
 
 def _counted(file: FileDiff) -> str:
-    name = f"{file.old_path} → {file.path}" if file.status == "renamed" else file.path
+    name = one_line(file.path)
+    if file.status == "renamed" and file.old_path:
+        name = f"{one_line(file.old_path)} → {name}"
     if file.binary:
         return f"{name} (binary)"
     if file.status == "added":
@@ -170,6 +223,10 @@ def _counted(file: FileDiff) -> str:
     if file.status == "deleted":
         return f"{name} (-{file.deletions:,})"
     return f"{name} (+{file.insertions:,} -{file.deletions:,})"
+
+
+def _joined(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _totals(value: Diff) -> str:
@@ -180,6 +237,11 @@ def _totals(value: Diff) -> str:
     )
 
 
+def _remarks(value: Diff) -> list[str]:
+    withheld = [_withheld(value.omitted_files)] if value.omitted_files else []
+    return [f"_{remark}_" for remark in (*value.notes, *withheld)]
+
+
 def _withheld(count: int) -> str:
     return f"{count} secret or internal {'file' if count == 1 else 'files'} not shown"
 
@@ -188,20 +250,26 @@ def _budget(asked: object) -> float:
     return (MOST_TOKENS if asked else DEFAULT_TOKENS) * CHARACTERS_PER_TOKEN
 
 
-def _within(parts: Iterable[str], budget: float) -> list[str]:
-    """The leading parts that fit; the first always, cut if it alone is too long."""
-    kept: list[str] = []
+def _within(parts: Iterable[str], budget: float, between: int) -> list[str]:
+    """The leading parts that fit; the first always, clipped if it alone is too long."""
+    whole = iter(parts)
+    first = next(whole, None)
+    if first is None:
+        return []
+    if len(first) > budget:
+        return [_clipped(first, int(budget))]
+    return [first, *_fitting(whole, budget - len(first), between)]
+
+
+def _fitting(parts: Iterable[str], budget: float, between: int) -> Iterator[str]:
+    """The leading parts that fit, `between` characters apart."""
     for part in parts:
-        budget -= len(part) + 1
-        if budget < 0 and kept:
-            break
-        kept.append(part if budget >= 0 else _cut(part, int(len(part) + budget)))
-    return kept
+        budget -= len(part) + between
+        if budget < 0:
+            return
+        yield part
 
 
-def _cut(part: str, length: int) -> str:
-    whole = (
-        part[: max(length, 200)].rsplit("\n", 1)[0] if "\n" in part[: max(length, 200)] else part[: max(length, 200)]
-    )
-    fence = "\n```" if whole.count("```") % 2 else ""
-    return f"{whole}{fence}\n… ({len(part) - len(whole):,} characters more)"
+def _clipped(part: str, length: int) -> str:
+    start = part[: max(length, 200)]
+    return f"{start}… ({len(part) - len(start):,} characters more)"

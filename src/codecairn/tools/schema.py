@@ -12,7 +12,8 @@ import inspect
 import re
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _AT = re.compile(r"(?P<reason>.*) - at `\$\.?(?P<where>[^`]*)`", re.DOTALL)
 _FIELD = re.compile(
-    r"Object (?P<what>missing required|contains unknown) field `(?P<name>.*)`(?: - at `\$\.?(?P<where>[^`]*)`)?",
+    r"Object (?P<what>missing required|contains unknown) field `(?P<name>.*?)`(?: - at `\$\.?(?P<where>[^`]*)`)?",
     re.DOTALL,
 )
 _DEEPEST_ARGUMENT = 32
@@ -63,11 +64,11 @@ def of_params(params: type[msgspec.Struct]) -> dict[str, Any]:
 
 def of_output(returns: Any, family: Family) -> dict[str, Any]:
     """`anyOf` the success forms and the family's error form: strict clients check errors against it as well."""
-    (success,), definitions = msgspec.json.schema_components([returns], ref_template="#/$defs/{name}")
-    forms = success.get("anyOf", [success])
-    (failure,), failure_definitions = msgspec.json.schema_components([family.error_form], ref_template="#/$defs/{name}")
-    definitions = {**definitions, **failure_definitions}
-    extended = [_extended(form, definitions, family.added) for form in forms]
+    forms, definitions = msgspec.json.schema_components(
+        [*_alternatives(returns), family.error_form], ref_template="#/$defs/{name}"
+    )
+    *successes, failure = forms
+    extended = [_extended(form, definitions, family.added) for form in successes]
     return {"$schema": DIALECT, "type": "object", "anyOf": [*extended, failure], "$defs": definitions}
 
 
@@ -83,8 +84,9 @@ def validated(params: type[msgspec.Struct], arguments: Any) -> msgspec.Struct:
         arguments = {}
     if not isinstance(arguments, dict):
         raise InvalidInput("Arguments must be an object", param="arguments", reason="expected an object")
-    given = {name: _whole_numbers(value) for name, value in arguments.items() if value is not None}
-    _refuse_broken_text(given, "")
+    _refuse_broken_text(arguments, "")
+    known = params.__struct_fields__
+    given = {name: _whole_numbers(value) for name, value in arguments.items() if value is not None or name not in known}
     try:
         return msgspec.convert(given, params)
     except (msgspec.ValidationError, OverflowError, RecursionError) as error:
@@ -94,17 +96,11 @@ def validated(params: type[msgspec.Struct], arguments: Any) -> msgspec.Struct:
 def _explained(message: str, params: type[msgspec.Struct]) -> InvalidInput:
     if found := _FIELD.fullmatch(message):
         name, where = found["name"], found["where"]
+        param = printable(f"{where}.{name}" if where else name)
         if found["what"] == "missing required":
-            return InvalidInput(f"{name}: required", param=name, reason="missing required parameter")
-        known = sorted(params.__struct_fields__) if not where else []
-        near = get_close_matches(name, known, 1, 0.5) or get_close_matches(
-            name.replace("_", "").lower(), [k.lower() for k in known], 1, 0.5
-        )
-        hint = next((k for k in known if near and k.lower() == near[0].lower()), None)
-        remedy = f"Did you mean {hint}?" if hint else f"Known parameters: {', '.join(known) or 'none'}."
-        return InvalidInput(
-            f"{printable(name)}: unknown parameter", param=printable(name), reason="unknown parameter", remedy=remedy
-        )
+            return InvalidInput(f"{param}: required", param=param, reason="missing required parameter")
+        remedy = None if where else _nearest(name, sorted(params.__struct_fields__))
+        return InvalidInput(f"{param}: unknown parameter", param=param, reason="unknown parameter", remedy=remedy)
     found = _AT.fullmatch(message)
     where = found["where"] if found else "arguments"
     reason = (found["reason"] if found else message)[:1].lower() + (found["reason"] if found else message)[1:]
@@ -112,12 +108,22 @@ def _explained(message: str, params: type[msgspec.Struct]) -> InvalidInput:
     return InvalidInput(f"{where}: {printable(reason)}", param=where, reason=printable(reason))
 
 
+def _nearest(name: str, known: list[str]) -> str:
+    near = get_close_matches(name, known, 1, 0.5) or get_close_matches(
+        name.replace("_", "").lower(), [each.lower() for each in known], 1, 0.5
+    )
+    hint = next((each for each in known if near and each.lower() == near[0].lower()), None)
+    return f"Did you mean {hint}?" if hint else f"Known parameters: {', '.join(known) or 'none'}."
+
+
 def _whole_numbers(value: Any) -> Any:
     """JSON has one kind of number: 10.0 is a whole one."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, list):
-        return [_whole_numbers(item) for item in value] if len(value) < 10_000 else value
+        return [_whole_numbers(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _whole_numbers(item) for name, item in value.items()}
     return value
 
 
@@ -147,12 +153,18 @@ def _without_null(form: dict[str, Any]) -> dict[str, Any]:
     return {**form, "anyOf": choices} if choices else form
 
 
+def _alternatives(returns: Any) -> list[Any]:
+    """The forms a tool may answer in, apart: msgspec describes no union of Structs that carry no tag."""
+    return list(get_args(returns)) if get_origin(returns) in (Union, UnionType) else [returns]
+
+
 def _extended(form: dict[str, Any], definitions: dict[str, Any], added: dict[str, Any]) -> dict[str, Any]:
+    """The form with what the envelope adds; what the value itself says of such a property stands."""
     if not added:
         return form
     body = copy.deepcopy(_resolved(form, definitions))
-    body["properties"] = {**body.get("properties", {}), **added}
-    body["required"] = [*body.get("required", []), *added]
+    body["properties"] = {**added, **body.get("properties", {})}
+    body["required"] = list(dict.fromkeys([*body.get("required", []), *added]))
     return body
 
 

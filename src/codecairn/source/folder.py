@@ -1,0 +1,342 @@
+"""The JSON files of one folder, read again exactly when they change.
+
+Asking the file system about every file costs 3 µs each, so 5,000 of them on every call would cost more than the call.
+A look at the folder is due when
+
+- Linux has reported an event in it (an event is queued by the write itself, so nothing is ever missed or late), or
+- the folder's own time stamp has moved, or another folder stands in its place, or
+- a file that has another name elsewhere (a link), where no event would tell of a change, has another time stamp, or
+- a look is cheap, or the last one is long enough ago: the rule for systems and file systems without events.
+
+A file whose time stamp is as young as the clock's grain when it is read may change again without showing it, so it is
+read again at the next look. A file that is no JSON and was changed within the last second may be half written: what it
+held before stands until then, and where it held nothing the reader waits a moment for the writer, so that no process
+misses an entry that another one has already read.
+
+Nothing outside the project is read: a link counts only if it leads to a file inside, and a pipe is never waited for.
+"""
+
+from __future__ import annotations
+
+import codecs
+import ctypes
+import os
+import stat
+import struct
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from codecairn.errors import CairnError
+from codecairn.paths import Guard
+
+LARGEST_FILE = 1 << 20
+_CHEAP_LOOK_S = 0.002
+_LOOK_SHARE = 10
+_LOOK_SHARE_WITH_EVENTS = 100
+_GRAIN_S = 0.02
+_COARSE_GRAIN_S = 2.0
+_SETTLING_S = 1.0
+_PATIENCE_S = 0.25
+_GLANCE_S = 0.002
+_AGREEING_SCANS = 3
+
+_OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+Stamp = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One file as it was read: its bytes, or why there are none."""
+
+    stamp: Stamp
+    content: bytes | None
+    problem: str | None = None
+    modified: float = 0.0
+    racy: bool = False
+    shared: bool = False
+    """Whether the file has another name, through which it can change without an event in this folder."""
+
+    def same_as(self, other: Reading) -> bool:
+        return self.content == other.content and self.problem == other.problem
+
+    @property
+    def is_json(self) -> bool:
+        try:
+            msgspec.json.decode(self.content or b"")
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return False
+        return True
+
+    @property
+    def is_torn(self) -> bool:
+        """Whether it may be half written: no JSON, and changed so lately that its writer may not be done."""
+        young = abs(time.time() - self.modified) < _SETTLING_S
+        return young and self.content is not None and not self.is_json
+
+
+def read(path: Path, root: Path) -> Reading | None:
+    """The file at a path in the project, or None where there is none; a link is followed only inside the project."""
+    try:
+        return _linked(path, root) if path.is_symlink() else _opened(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, RuntimeError) as error:  # RuntimeError: links that lead to each other
+        reason = (isinstance(error, OSError) and error.strerror) or "a link that leads to itself"
+        return Reading(_stamp_at(path), None, f"cannot be read: {reason}", shared=True)
+
+
+def _linked(path: Path, root: Path) -> Reading:
+    try:
+        real = path.resolve(strict=True)
+    except FileNotFoundError:
+        return Reading((), None, "a link that leads nowhere", shared=True)
+    if not is_inside(real, root):
+        return Reading(_stamp_at(path), None, "a link that leads outside the project", shared=True)
+    return replace(_opened(real), shared=True)
+
+
+def steady(path: Path, root: Path, known: Reading | None) -> Reading | None:
+    """As `read`, of a file that somebody may be writing just now; `known` is what it held before."""
+    reading = read(path, root)
+    if reading is None or not reading.is_torn:
+        return reading
+    if known is not None and known.is_json:
+        return replace(known, racy=True)
+    deadline = time.monotonic() + _PATIENCE_S
+    while reading is not None and reading.is_torn and time.monotonic() < deadline:
+        time.sleep(_GLANCE_S)
+        reading = read(path, root)
+    return reading
+
+
+class JsonFolder:
+    def __init__(self, path: Path, root: Path) -> None:
+        self.path = path
+        self.generation = 0
+        self._root = root
+        self._readings: dict[str, Reading] = {}
+        self._folder_stamp: Stamp = ()
+        self._looked_at = 0.0
+        self._look_cost = 0.0
+        self._unsettled = True
+        self._shared: tuple[str, ...] = ()
+        self._events = _Events()
+
+    def readings(self) -> Mapping[str, Reading]:
+        """Every `*.json` of the folder by name; `generation` grows whenever what this returns has changed."""
+        if self._is_due():
+            self._look()
+        return self._readings
+
+    def _is_due(self) -> bool:
+        return (
+            self._events.any()
+            or self._unsettled
+            or self._look_cost < _CHEAP_LOOK_S
+            or time.monotonic() - self._looked_at > self._look_cost * self._look_share
+            or _folder_stamp(self.path) != self._folder_stamp
+            or any(_stamp_at(self._place(name)) != self._readings[name].stamp for name in self._shared)
+        )
+
+    @property
+    def _look_share(self) -> int:
+        return _LOOK_SHARE_WITH_EVENTS if self._events.watching else _LOOK_SHARE
+
+    def _look(self) -> None:
+        began = time.monotonic()
+        self._refuse_outside()
+        folder_stamp = _folder_stamp(self.path)
+        self._events.watch(self.path, folder_stamp)
+        fresh = dict(self._read_all(self._names()))
+        if _changed(self._readings, fresh):
+            self.generation += 1
+        self._readings = fresh
+        self._folder_stamp = folder_stamp
+        self._shared = tuple(name for name, reading in fresh.items() if reading.shared)
+        self._unsettled = _is_young(folder_stamp[:1]) or any(reading.racy for reading in fresh.values())
+        self._looked_at = time.monotonic()
+        self._look_cost = self._looked_at - began
+
+    def _read_all(self, names: Iterable[str]) -> Iterable[tuple[str, Reading]]:
+        for name in names:
+            known = self._readings.get(name)
+            if known is not None and not known.racy and known.stamp == _stamp_at(self._place(name)):
+                yield name, known
+            elif (reading := steady(self.path / name, self._root, known)) is not None:
+                yield name, reading
+
+    def _place(self, name: str) -> str:
+        return f"{self.path}{os.sep}{name}"  # a Path would cost as much as the question asked about it
+
+    def _names(self) -> list[str]:
+        """The names in order. A name that was there and is not is looked for again: some file systems list a folder in
+        which a file is being replaced without that file."""
+        names = _json_names(self.path)
+        for _ in range(_AGREEING_SCANS):
+            if self._readings.keys() <= names:
+                break
+            before, names = names, _json_names(self.path)
+            if before == names:
+                break
+        return sorted(names)
+
+    def _refuse_outside(self) -> None:
+        if self.path.is_symlink() and not is_inside(self.path.resolve(), self._root):
+            raise _unreadable(self.path, "it is a link that leads outside the project")
+
+
+def _json_names(path: Path) -> set[str]:
+    """Names with a leading dot are left out: editors keep their locks and drafts under such."""
+    try:
+        with os.scandir(path) as entries:
+            return {each.name for each in entries if each.name.endswith(".json") and not each.name.startswith(".")}
+    except (FileNotFoundError, NotADirectoryError):
+        return set()
+    except OSError as error:
+        raise _unreadable(path, error.strerror or type(error).__name__) from error
+
+
+def _unreadable(path: Path, reason: str) -> CairnError:
+    return CairnError(
+        f"The folder {path.name}/ cannot be read: {reason}",
+        remedy=f"Make {path.name}/ a folder of the project that the server may read.",
+        file=f"{path.name}/",
+        reason=reason,
+    )
+
+
+def is_inside(real: Path, root: Path) -> bool:
+    """Whether a path without links is one of the project's, and none that is never read."""
+    try:
+        relative = real.relative_to(root.resolve())
+    except ValueError:
+        return False
+    return not Guard(root).blocks(relative.as_posix())
+
+
+def _folder_stamp(path: Path) -> Stamp:
+    try:
+        info = path.stat()
+    except OSError:
+        return ()
+    return (info.st_mtime_ns, info.st_ino, info.st_dev)
+
+
+def _stamp_at(path: Path | str) -> Stamp:
+    try:
+        return _stamp(os.stat(path))  # noqa: PTH116 - as above
+    except OSError:
+        return ()
+
+
+def _stamp(info: os.stat_result) -> Stamp:
+    return (info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino)
+
+
+def _opened(path: Path) -> Reading:
+    """By one descriptor, so that what is checked is what is read."""
+    descriptor = os.open(path, _OPEN)
+    try:
+        info = os.fstat(descriptor)
+        if not stat.S_ISREG(info.st_mode):
+            return Reading(_stamp(info), None, "not a regular file")
+        with open(descriptor, "rb", closefd=False) as file:  # noqa: PTH123
+            return _read_from(file, info)
+    finally:
+        os.close(descriptor)
+
+
+def _read_from(file: BinaryIO, info: os.stat_result) -> Reading:
+    stamp, shared = _stamp(info), info.st_nlink > 1
+    content = file.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        return Reading(stamp, None, f"larger than {LARGEST_FILE} bytes", shared=shared)
+    return Reading(stamp, content.removeprefix(codecs.BOM_UTF8), None, info.st_mtime, _is_young(stamp[:2]), shared)
+
+
+def _is_young(stamps_ns: Iterable[int]) -> bool:
+    """Whether a further change could leave the same stamp; a stamp of whole milliseconds comes from a coarse clock."""
+    now = time.time()
+    return any(abs(now - ns / 1e9) < (_GRAIN_S if ns % 1_000_000 else _COARSE_GRAIN_S) for ns in stamps_ns)
+
+
+def _changed(old: Mapping[str, Reading], new: Mapping[str, Reading]) -> bool:
+    if old.keys() != new.keys():
+        return True
+    return any(old[name] is not reading and not reading.same_as(old[name]) for name, reading in new.items())
+
+
+class _Events:
+    """Linux tells when something in a folder changed; `any` is False where nobody can tell."""
+
+    _MASK = 0x2 | 0x4 | 0x8 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800  # modify … move_self
+    _IGNORED = 0x8000
+    _HEAD = struct.Struct("iIII")
+
+    def __init__(self) -> None:
+        self._descriptor = -1
+        self._watched: Stamp = ()
+
+    @property
+    def watching(self) -> bool:
+        return self._descriptor >= 0
+
+    def any(self) -> bool:
+        if self._descriptor < 0:
+            return False
+        try:
+            events = os.read(self._descriptor, 1 << 16)
+        except BlockingIOError:
+            return False
+        except OSError:
+            self.close()
+            return True
+        if self._tells_of_the_end(events):
+            self.close()
+        return True
+
+    def watch(self, path: Path, folder: Stamp) -> None:
+        """Watch the folder that now stands at the path; where it is the one watched already, go on."""
+        identity = folder[1:]
+        if identity == self._watched:
+            return
+        self.close()
+        if sys.platform == "linux" and identity:
+            self._descriptor = self._added(path)
+            self._watched = identity if self.watching else ()
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor, self._watched = -1, ()
+
+    def _added(self, path: Path) -> int:
+        try:
+            libc = ctypes.CDLL(None, use_errno=True)
+            descriptor: int = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+            if descriptor >= 0 and libc.inotify_add_watch(descriptor, os.fsencode(path), self._MASK) < 0:
+                os.close(descriptor)
+                return -1
+        except (OSError, AttributeError):
+            return -1
+        return descriptor
+
+    def _tells_of_the_end(self, events: bytes) -> bool:
+        """The watched folder was removed: an event of its own says that none will follow."""
+        at = 0
+        while at < len(events):
+            _, mask, _, length = self._HEAD.unpack_from(events, at)
+            if mask & self._IGNORED:
+                return True
+            at += self._HEAD.size + length
+        return False
+
+    def __del__(self) -> None:
+        self.close()

@@ -1,0 +1,124 @@
+"""memory.db: what people and agents recorded about a project. It is migrated, never rebuilt.
+
+    usage(id, count, last_used)     how often each instruction was used, and when last
+
+SQLite in WAL mode: any number of processes read and write one file, a write is atomic, and what a call has answered
+survives the end of the process. `PRAGMA data_version` tells whether another process has written since.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from codecairn.errors import CairnError
+
+_BUSY_MS = 10_000
+
+
+@dataclass(frozen=True)
+class Usage:
+    count: int
+    last_used: str
+
+
+def _create_usage(database: sqlite3.Connection) -> None:
+    database.execute("CREATE TABLE usage (id TEXT PRIMARY KEY, count INTEGER NOT NULL, last_used TEXT NOT NULL)")
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create_usage,)
+"""Numbered by position; appended to, never edited."""
+
+
+class Memory:
+    def __init__(self, path: Path) -> None:
+        self._lock = threading.Lock()
+        self._usage: dict[str, Usage] = {}
+        self._seen: int | None = None
+        try:
+            self._database = sqlite3.connect(
+                path, timeout=_BUSY_MS / 1000, isolation_level=None, check_same_thread=False
+            )
+            _prepare(self._database)
+        except sqlite3.Error as error:
+            raise _unusable(path, error) from error
+        self._path = path
+
+    def track(self, identity: str, now: str) -> Usage:
+        """Count one use, in one statement, so that no two processes can lose one between them."""
+        statement = (
+            "INSERT INTO usage (id, count, last_used) VALUES (?, 1, ?) "
+            "ON CONFLICT (id) DO UPDATE SET count = count + 1, last_used = max(last_used, excluded.last_used) "
+            "RETURNING count, last_used"
+        )
+        with self._lock:
+            try:
+                ((count, last_used),) = self._database.execute(statement, (identity, now)).fetchall()
+            except sqlite3.Error as error:
+                raise _unusable(self._path, error) from error
+            self._usage = {**self._usage, identity: Usage(count, last_used)}
+            return self._usage[identity]
+
+    def usage(self) -> dict[str, Usage]:
+        """Every count; the dict is never changed after it is returned."""
+        with self._lock:
+            try:
+                version = self._database.execute("PRAGMA data_version").fetchone()[0]
+                if version != self._seen:
+                    rows = self._database.execute("SELECT id, count, last_used FROM usage").fetchall()
+                    self._usage = {identity: Usage(count, last) for identity, count, last in rows}
+                    self._seen = version
+            except sqlite3.Error as error:
+                raise _unusable(self._path, error) from error
+            return self._usage
+
+    def close(self) -> None:
+        self._database.close()
+
+
+def _prepare(database: sqlite3.Connection) -> None:
+    """Bring the file up to date; one that is so already is not written to, and may be read-only."""
+    database.execute("PRAGMA synchronous = NORMAL")
+    if database.execute("PRAGMA user_version").fetchone()[0] != len(MIGRATIONS):
+        _enter_wal_mode(database)
+        _migrate(database)
+
+
+def _enter_wal_mode(database: sqlite3.Connection) -> None:
+    """SQLite does not wait for a lock here as it does elsewhere, and several servers may start at one moment."""
+    deadline = time.monotonic() + _BUSY_MS / 1000
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _migrate(database: sqlite3.Connection) -> None:
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        done = database.execute("PRAGMA user_version").fetchone()[0]
+        if done > len(MIGRATIONS):
+            raise sqlite3.DatabaseError(f"written by a newer version (schema {done})")
+        for migration in MIGRATIONS[done:]:
+            migration(database)
+        database.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+    except sqlite3.Error:
+        database.execute("ROLLBACK")
+        raise
+    database.execute("COMMIT")
+
+
+def _unusable(path: Path, error: sqlite3.Error) -> CairnError:
+    return CairnError(
+        f"The memory of this project cannot be used: {error}",
+        remedy=f"Look at {path}: restore it from a backup, free the disk, or move it aside to start afresh.",
+    )

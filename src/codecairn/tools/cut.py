@@ -1,0 +1,70 @@
+"""The text of a JSON answer, cut to a token budget: still JSON, with what was left out counted and the way to it named.
+
+Only the text is ever cut. The structured half, and what bare methods return, stay whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import accumulate
+from typing import Any
+
+import msgspec
+
+from codecairn.text import CHARACTERS_PER_TOKEN
+
+DEFAULT_TOKENS = 5_500
+"""What an answer may cost a caller who asked for nothing special: under 6,000, with room for the closing words."""
+
+MOST_TOKENS = 20_000
+"""For a caller who named a count, a range or a file; below the 25,000 at which clients cut."""
+
+_LONGEST_STRING = 2_000
+
+
+def budget(*, asked: bool) -> float:
+    """Characters an answer's text may have."""
+    return (MOST_TOKENS if asked else DEFAULT_TOKENS) * CHARACTERS_PER_TOKEN
+
+
+def json_text(fields: dict[str, Any], params: Mapping[str, Any]) -> str:
+    text = encoded(fields)
+    room = budget(asked=params.get("limit") is not None)
+    if len(text) <= room:
+        return text
+    name = _longest_list(fields)
+    if name is not None:
+        fields, text = _with_fewer(fields, name, params, room)
+    return text if len(text) <= room else encoded(_with_short_strings(fields))
+
+
+def encoded(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _longest_list(fields: dict[str, Any]) -> str | None:
+    lists = [name for name, value in fields.items() if isinstance(value, list) and len(value) > 1]
+    return max(lists, key=lambda name: len(encoded(fields[name])), default=None)
+
+
+def _with_fewer(
+    fields: dict[str, Any], name: str, params: Mapping[str, Any], room: float
+) -> tuple[dict[str, Any], str]:
+    rows = fields[name]
+    closing = {"list": name, "shown": 0, "of": len(rows), "cursor": None}
+    rest = len(encoded({**fields, name: [], "cut": {**closing, "cursor": "0" * 12}}))
+    sizes = accumulate(len(encoded(row)) + 1 for row in rows)
+    shown = max(1, sum(1 for size in sizes if size + rest <= room))
+    cursor = str(int(params.get("cursor") or 0) + shown) if "count" in fields and "cursor" in params else None
+    cut = {**fields, name: rows[:shown], "cut": {**closing, "shown": shown, "cursor": cursor}}
+    return cut, encoded(cut)
+
+
+def _with_short_strings(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > _LONGEST_STRING:
+        return f"{value[:_LONGEST_STRING]}… ({len(value) - _LONGEST_STRING:,} characters more)"
+    if isinstance(value, dict):
+        return {name: _with_short_strings(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_with_short_strings(item) for item in value]
+    return value

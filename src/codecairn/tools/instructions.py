@@ -1,0 +1,245 @@
+"""The instruction catalogue as tools and as bare methods."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from codecairn.catalog import diff, governance
+from codecairn.catalog import search as catalog_search
+from codecairn.catalog.entries import Catalog, Entry
+from codecairn.catalog.usage import KnownUsage, hotset, known_usage
+from codecairn.errors import InvalidInput
+from codecairn.metrics import timestamp
+from codecairn.tools import Call, tool
+from codecairn.types import (
+    CatalogEntry,
+    Drift,
+    EntriesChanged,
+    EntryChanges,
+    EntryFound,
+    EntryMissing,
+    EntryPage,
+    GateReport,
+    HotSet,
+    Integrity,
+    NotConfigured,
+    ProjectedEntry,
+    ProjectedPage,
+    PromptTooLong,
+    Review,
+    UpToDate,
+    UseCounted,
+)
+
+FieldName = Literal[
+    "id", "title", "body", "rationale", "priority", "audience", "requirement", "categories", "sourceHash",
+    "schemaVersion", "deprecatedBy", "createdAt", "updatedAt", "usageCount", "lastUsedAt", "riskScore", "source",
+]  # fmt: skip
+Limit = Annotated[Annotated[int, Meta(ge=1, le=1000)] | None, Meta(description="Most items to return (default all)")]
+Cursor = Annotated[str | None, Meta(description="Where an earlier answer said to continue")]
+Fields = Annotated[list[FieldName] | None, Meta(description="Only these fields of each item; id always")]
+
+
+class KnownEntry(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    id: str
+    source_hash: str
+
+
+@tool(family="catalog", method="instructions/list")
+def instructions_list(
+    call: Call,
+    *,
+    category: Annotated[str | None, Meta(description="Only entries of this category")] = None,
+    limit: Limit = None,
+    cursor: Cursor = None,
+    fields: Fields = None,
+) -> EntryPage | ProjectedPage:
+    """The team's rules for agents in this repository. Use it at the start of a task; name `fields` (id, title,
+    requirement) to see what there is before reading bodies."""
+    catalog = call.project.catalog.current()
+    found = [((entry.value.id,), entry) for entry in catalog.in_category(category)]
+    return _page(call, catalog, _cut(found, _place(cursor, tuple[str]), limit), fields)
+
+
+@tool(family="catalog", method="instructions/get")
+def instructions_get(
+    call: Call,
+    *,
+    id: Annotated[str, Meta(min_length=1, description="The entry's id")],  # noqa: A002
+) -> EntryFound | EntryMissing:
+    """One rule, whole. Use it after instructions_list or instructions_search named it."""
+    catalog = call.project.catalog.current()
+    entry = catalog.entries.get(id)
+    if entry is None:
+        return EntryMissing(not_found=True, hash=catalog.hash)
+    usage = _usage(call)
+    return EntryFound(hash=catalog.hash, item=usage.joined(entry), warnings=usage.warnings)
+
+
+@tool(family="catalog", method="instructions/search")
+def instructions_search(
+    call: Call,
+    *,
+    q: Annotated[str, Meta(min_length=1, max_length=1000, description="Words that title or body contain, in any case")],
+    limit: Limit = None,
+    cursor: Cursor = None,
+    fields: Fields = None,
+) -> EntryPage | ProjectedPage:
+    """Rules whose title or body contains the words, best match first. Use it before acting in an area (auth, releases,
+    migrations) to learn what the team requires there."""
+    catalog = call.project.catalog.current()
+    found = catalog_search.search(catalog, q)
+    return _page(call, catalog, _cut(found, _place(cursor, catalog_search.Rank), limit), fields)
+
+
+@tool(family="catalog", method="instructions/diff")
+def instructions_diff(
+    call: Call,
+    *,
+    clientHash: Annotated[str | None, Meta(description="The aggregate hash the client holds")] = None,
+    known: Annotated[list[KnownEntry] | None, Meta(description="What the client holds: id and sourceHash each")] = None,
+) -> UpToDate | EntryChanges | EntriesChanged:
+    """What changed in the catalogue since a client's copy. Use it to keep a copy in step without reading it all."""
+    catalog = call.project.catalog.current()
+    if known is None and clientHash == catalog.hash:
+        return UpToDate(up_to_date=True, hash=catalog.hash)
+    usage = _usage(call)
+    if known is not None:
+        added, updated, removed = diff.precise(catalog, {each.id: each.source_hash for each in known})
+        return EntryChanges(
+            hash=catalog.hash,
+            added=[usage.joined(entry) for entry in added],
+            updated=[usage.joined(entry) for entry in updated],
+            removed=removed,
+            warnings=usage.warnings,
+        )
+    changed = [usage.joined(entry) for entry in catalog.entries.values()]
+    return EntriesChanged(hash=catalog.hash, changed=changed, warnings=usage.warnings)
+
+
+@tool(family="catalog", method="prompt/review", unlogged=("prompt",))
+def prompt_review(
+    call: Call, *, prompt: Annotated[str, Meta(description="The prompt to check, at most 10,000 characters")]
+) -> Review | PromptTooLong:
+    """A prompt checked for embedded secrets, vague wording and a missing audience. Use it before storing or sending a
+    prompt that others will reuse."""
+    longest = governance.LONGEST_PROMPT
+    if len(prompt) > longest:
+        message = f"The prompt has {len(prompt):,} characters; at most {longest:,} are reviewed. Split it."
+        return PromptTooLong(truncated=True, message=message, max=longest)
+    issues, summary = governance.review(prompt, call.project.criteria.current())
+    return Review(issues=issues, summary=summary)
+
+
+@tool(family="catalog", method="integrity/verify")
+def integrity_verify(call: Call) -> Integrity:
+    """Whether any rule's body differs from the hash stored in its file. Use it to see tampering or a careless edit."""
+    catalog = call.project.catalog.current()
+    issues = [
+        Drift(id=entry.value.id, expected=entry.stored_hash or "", actual=entry.value.source_hash)
+        for entry in catalog.drifted()
+    ]
+    return Integrity(hash=catalog.hash, count=len(catalog.entries), issues=issues, issue_count=len(issues))
+
+
+@tool(family="catalog", method="usage/track", read_only=False, idempotent=False)
+def usage_track(
+    call: Call,
+    *,
+    id: Annotated[str, Meta(min_length=1, description="The entry that was used")],  # noqa: A002
+) -> UseCounted | EntryMissing:
+    """Count one use of a rule. Use it when a rule has shaped what you did, so that the team sees which rules matter."""
+    catalog = call.project.catalog.current()
+    if id not in catalog.entries:
+        return EntryMissing(not_found=True, hash=catalog.hash)
+    used = call.project.memory.track(id, timestamp())
+    return UseCounted(id=id, usage_count=used.count, last_used_at=used.last_used, hash=catalog.hash)
+
+
+@tool(family="catalog", method="usage/hotset")
+def usage_hotset(
+    call: Call, *, limit: Annotated[int, Meta(ge=1, le=100, description="Most items (default 10)")] = 10
+) -> HotSet:
+    """The most used rules, by count and then by latest use. Use it to load the rules that matter most first."""
+    catalog = call.project.catalog.current()
+    items = hotset(catalog, call.project.memory.usage(), limit)
+    return HotSet(hash=catalog.hash, count=len(items), limit=limit, items=items)
+
+
+@tool(family="catalog", method="gates/evaluate")
+def gates_evaluate(call: Call) -> GateReport | NotConfigured:
+    """The policy gates of instructions/gates.json against the catalogue. Use it in review, to see whether a change of
+    the rules breaks a policy."""
+    evaluated = governance.evaluate(call.project.catalog.current())
+    if evaluated is None:
+        return NotConfigured(not_configured=True)
+    results, summary = evaluated
+    return GateReport(generated_at=timestamp(), results=results, summary=summary)
+
+
+def _usage(call: Call) -> KnownUsage:
+    return known_usage(lambda: call.project.memory)
+
+
+Place = tuple[Any, ...]
+"""Where an entry stands in an order that has no ties; a page ends at one, and the next begins after it."""
+
+
+@dataclass(frozen=True)
+class _Page:
+    entries: list[Entry]
+    total: int | None
+    next_cursor: str | None
+
+
+def _cut(found: Sequence[tuple[Place, Entry]], after: Place | None, limit: int | None) -> _Page:
+    """By place and not by number, so that no change of the catalogue between two pages skips or repeats an entry."""
+    start = bisect_right(found, after, key=itemgetter(0)) if after is not None else 0
+    end = min(start + limit, len(found)) if limit is not None else len(found)
+    total = len(found) if end - start < len(found) else None
+    return _Page(
+        [entry for _, entry in found[start:end]], total, _cursor(found[end - 1][0]) if end < len(found) else None
+    )
+
+
+def _page(call: Call, catalog: Catalog, page: _Page, fields: Sequence[FieldName] | None) -> EntryPage | ProjectedPage:
+    usage = _usage(call)
+    items = [usage.joined(entry) for entry in page.entries]
+    about: dict[str, Any] = {
+        "hash": catalog.hash, "count": len(items), "total": page.total, "next_cursor": page.next_cursor,
+        "warnings": usage.warnings,
+    }  # fmt: skip
+    if fields is None:
+        return EntryPage(items=items, **about)
+    names = {_ATTRIBUTES[name] for name in fields} | {"id"}
+    return ProjectedPage(items=[_projected(entry, names) for entry in items], **about)
+
+
+_ATTRIBUTES = dict(zip(CatalogEntry.__struct_encode_fields__, CatalogEntry.__struct_fields__, strict=True))
+
+
+def _projected(entry: CatalogEntry, names: Iterable[str]) -> ProjectedEntry:
+    values = {name: getattr(entry, name) for name in names}
+    return ProjectedEntry(**{name: value for name, value in values.items() if value is not None})
+
+
+def _cursor(place: Place) -> str:
+    return urlsafe_b64encode(msgspec.json.encode(place)).decode("ascii").rstrip("=")
+
+
+def _place(cursor: str | None, form: Any) -> Place | None:
+    if cursor is None:
+        return None
+    try:
+        place: Place = msgspec.json.decode(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)), type=form)
+    except (ValueError, RecursionError):
+        raise InvalidInput("Invalid cursor: it is not one that an earlier answer gave", param="cursor") from None
+    return place

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from tests.support.doors import Answer, Door
+from tests.support.repo import Repo
+
+
+class Ask(Protocol):
+    def __call__(self, tool: str, root: Path | None = None, /, **arguments: Any) -> Answer: ...
+
+
+@pytest.fixture
+def ask(repo: Repo, connect: Callable[..., Door]) -> Ask:
+    """Call a git tool over the stdio door: `ask("git_log", maxCount=1)`; about `repo` unless a root is given."""
+    doors: dict[Path, Door] = {}
+
+    def call(tool: str, root: Path | None = None, /, **arguments: Any) -> Answer:
+        served = root or repo.path
+        if served not in doors:
+            doors[served] = connect("stdio", served)
+        return doors[served].call(tool, arguments)
+
+    return call

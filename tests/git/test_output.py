@@ -1,0 +1,226 @@
+"""Both halves of an answer, the token cap, and the JSON form."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import msgspec
+import pytest
+
+from codecairn import tools
+from codecairn.text import CHARACTERS_PER_TOKEN
+from codecairn.tools import Call, Registry, Tool, tool
+from tests.git.conftest import Ask
+from tests.support.doors import Answer, Door, line_client, service
+from tests.support.repo import Repo
+
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("git_log", {}),
+    ("git_blame", {"filePath": "a.txt"}),
+    ("git_diff", {"ref1": "HEAD~1", "ref2": "HEAD"}),
+    ("git_diff", {"ref1": "HEAD~1", "ref2": "HEAD", "summary": True}),
+    ("git_diff", {"ref1": "nowhere"}),
+]
+
+
+@pytest.fixture
+def committed(repo: Repo) -> Repo:
+    repo.commit("one", {"a.txt": "1\n"})
+    repo.commit("two", {"a.txt": "2\n"})
+    return repo
+
+
+def token_count(text: str) -> float:
+    return len(text) / 3.5
+
+
+@pytest.mark.requirement("ruling/output/text-and-structured", "ruling/output/markdown-as-text-field")
+@pytest.mark.parametrize(("name", "arguments"), CALLS)
+def test_text_and_value_through_every_door(
+    committed: Repo, connect: Callable[..., Door], door_name: str, name: str, arguments: dict[str, Any]
+) -> None:
+    answer = connect(door_name, committed.path).call(name, arguments)
+    assert answer.text.startswith(("# Git ", "Error: "))
+    assert answer.value["text"] == answer.text
+    assert len(answer.value) > 1
+
+
+@pytest.mark.requirement("ruling/output/json-text-agrees")
+@pytest.mark.parametrize("name", ["health_check", "metrics_snapshot"])
+def test_json_text_is_the_value(committed: Repo, connect: Callable[..., Door], door_name: str, name: str) -> None:
+    answer = connect(door_name, committed.path).call(name)
+    assert json.loads(answer.text) == answer.value
+
+
+@pytest.mark.requirement("ruling/additions/git-tools-format-json", "ruling/output/json-text-agrees")
+@pytest.mark.parametrize(("name", "arguments"), CALLS[:4])
+def test_format_json(committed: Repo, ask: Ask, name: str, arguments: dict[str, Any]) -> None:
+    plain, asked = ask(name, **arguments), ask(name, **arguments, format="json")
+    value = json.loads(asked.text)
+    assert {**value, "text": asked.text} == asked.value
+    assert {**value, "text": plain.text} == plain.value
+    assert ask(name, **arguments, format="markdown").text == plain.text
+
+
+@pytest.fixture
+def crowded(repo: Repo) -> Repo:
+    """Much of everything: commits of many files and long messages, long lines, many authors."""
+    for number in range(12):
+        body = "\n".join(f"reason {line} " + "because " * 10 for line in range(30))
+        files: dict[str, str | bytes] = {f"folder/{number}-{each:03}-{'n' * 60}.txt": "x\n" for each in range(70)}
+        files["a.txt"] = "".join(f"{line} {'word ' * 20}\n" for line in range(number * 60 + 60))
+        author = (f"Author {number} {'of the House of ' * number}", f"{number}@example.org")
+        repo.commit(f"number {number} {'and on ' * 100}\n\n{body}", files, author=author)
+    return repo
+
+
+DEFAULTS: list[tuple[str, dict[str, Any]]] = [
+    ("git_log", {}), ("git_log", {"filePath": "a.txt"}), ("git_blame", {"filePath": "a.txt"}), ("git_diff", {}),
+    ("git_diff", {"ref1": "HEAD~4", "ref2": "HEAD"}), ("git_diff", {"ref1": "HEAD~11", "ref2": "HEAD"}),
+    ("git_diff", {"ref1": "HEAD~11", "ref2": "HEAD", "summary": True}),
+]  # fmt: skip
+
+
+@pytest.mark.requirement("ruling/output/default-under-6000-tokens")
+@pytest.mark.parametrize(("name", "arguments"), DEFAULTS)
+def test_default_answers_stay_under_the_cap(crowded: Repo, ask: Ask, name: str, arguments: dict[str, Any]) -> None:
+    crowded.write("a.txt", "changed " * 30_000)
+    assert token_count(ask(name, **arguments).text) < 6_000
+
+
+@pytest.mark.requirement("ruling/output/default-under-6000-tokens")
+@pytest.mark.parametrize(
+    "content",
+    ["x" * 1_000_000, f"{'x' * 1_000_000}\n" * 2, "x\n" * 900, "```\n" * 900, f"{'y' * 90}\n" * 900, "é" * 40_000],
+)
+def test_one_file_can_be_all_there_is(repo: Repo, ask: Ask, content: str) -> None:
+    repo.commit("none", {"long.txt": ""})
+    repo.commit("one", {"long.txt": content, "added.txt": content})
+    for name, arguments in [
+        ("git_diff", {"ref1": "HEAD~1", "ref2": "HEAD"}), ("git_diff", {"ref1": "HEAD~1"}),
+        ("git_blame", {"filePath": "long.txt"}), ("git_log", {}),
+    ]:  # fmt: skip
+        text = ask(name, **arguments).text
+        assert token_count(text) < 6_000
+        fences = re.findall(r"^`{3,}", text, re.MULTILINE)
+        longest = max(map(len, fences), default=0)
+        assert sum(len(fence) == longest for fence in fences) % 2 == 0
+
+
+@pytest.mark.requirement("ruling/output/default-under-6000-tokens")
+def test_a_commit_can_be_all_there_is(repo: Repo, ask: Ask) -> None:
+    repo.commit(f"{'subject ' * 5_000}\n\n{'body ' * 15_000}", {"a.txt": "x\n"}, author=("N" * 90_000, "e" * 9_000))
+    for name, arguments in (("git_log", {}), ("git_blame", {"filePath": "a.txt"})):
+        assert token_count(ask(name, **arguments).text) < 6_000
+
+
+def test_the_cap_is_reckoned_as_stated() -> None:
+    assert CHARACTERS_PER_TOKEN == 3.5
+
+
+def left_out(answer: Answer) -> tuple[int, str]:
+    found = re.search(
+        r"_([\d,]+) (?:of|lines).* not shown here\. Continue with (?:cursor|startLine): `?([^`_]+)`?_", answer.text
+    )
+    assert found, answer.text[-300:]
+    return int(found[1].replace(",", "")), found[2]
+
+
+@pytest.mark.requirement("ruling/output/cut-text-marked", "ruling/output/structured-never-cut")
+def test_a_cut_log_continues_where_it_stopped(crowded: Repo, ask: Ask) -> None:
+    seen: list[str] = []
+    cursor: str | None = None
+    while len(seen) < 12:
+        answer = ask("git_log", **({"cursor": cursor} if cursor else {}))
+        assert len(answer.value["commits"]) == min(10, 12 - len(seen))
+        shown = re.findall(r"^## Commit: (\w+)", answer.text, re.MULTILINE)
+        seen += shown
+        if len(shown) < len(answer.value["commits"]):
+            count, cursor = left_out(answer)
+            assert count == len(answer.value["commits"]) - len(shown)
+        else:
+            cursor = answer.value["nextCursor"]
+    assert seen == [line[:7] for line in crowded.git("log", "--format=%H").split()]
+
+
+@pytest.mark.requirement("ruling/output/cut-text-marked", "ruling/output/structured-never-cut")
+def test_a_cut_blame_continues_where_it_stopped(crowded: Repo, ask: Ask) -> None:
+    whole = ask("git_blame", filePath="a.txt")
+    assert len(whole.value["lines"]) == 720
+    rows = re.findall(r"^ *(\d+)  \w{7} \(", whole.text, re.MULTILINE)
+    count, following = left_out(whole)
+    assert (count, int(following)) == (720 - len(rows), len(rows) + 1)
+    wrote = {line["hash"][:7] for line in whole.value["lines"][: len(rows)]}
+    assert set(re.findall(r"^### Commit (\w+)", whole.text, re.MULTILINE)) == wrote
+    rest = ask("git_blame", filePath="a.txt", startLine=int(following))
+    assert rest.value["lines"] == whole.value["lines"][len(rows) :]
+
+
+@pytest.mark.requirement("ruling/output/cut-text-marked", "ruling/output/structured-never-cut")
+@pytest.mark.parametrize("summary", [False, True])
+def test_a_cut_diff_continues_where_it_stopped(repo: Repo, ask: Ask, summary: bool) -> None:
+    repo.commit("none")
+    names = [f"folder/{number:03}-{'n' * 90}.txt" for number in range(300)]
+    repo.commit("many", {name: f"{'content ' * 10}\n{name}\n" for name in names})
+    seen: list[str] = []
+    cursor: str | None = "0"
+    while cursor is not None:
+        answer = ask("git_diff", ref1="HEAD~1", ref2="HEAD", summary=summary, cursor=cursor)
+        assert len(answer.value["files"]) == 300
+        shown = re.findall(r"^(?:## File:|-) (folder/\S+) \(", answer.text, re.MULTILINE)
+        seen += shown
+        cursor = None
+        if len(seen) < 300:
+            count, cursor = left_out(answer)
+            assert count == 300 - len(seen)
+    assert seen == names
+
+
+@pytest.mark.requirement("ruling/output/cut-text-marked")
+def test_a_diff_cut_within_a_file_continues_there(repo: Repo, ask: Ask) -> None:
+    rows = [f"row {number} {'word ' * 15}" for number in range(900)]
+    repo.commit("none")
+    repo.commit("some", {"long.txt": "\n".join(rows) + "\n", "next.txt": "x\n", "short.txt": "x\n"})
+    seen: list[str] = []
+    cursor: str | None = None
+    while len(seen) < 900:
+        answer = ask("git_diff", ref1="HEAD~1", ref2="HEAD", **({"cursor": cursor} if cursor else {}))
+        assert token_count(answer.text) < 6_000
+        seen += re.findall(r"^row .*", answer.text, re.MULTILINE)
+        if len(seen) < 900:
+            count, cursor = left_out(answer)
+            assert count == 900 - len(seen)
+    assert seen == rows
+    assert "## File: short.txt (added)" in answer.text
+
+
+class Long(msgspec.Struct):
+    items: list[str]
+
+
+@pytest.mark.requirement("ruling/output/bare-never-cut")
+def test_a_bare_method_is_never_cut() -> None:
+    declared: list[Tool] = []
+
+    @tool(family="catalog", method="long/list", into=declared)
+    def long_list(call: Call, *, size: Annotated[int, msgspec.Meta(ge=0)] = 50_000) -> Long:
+        """As much as asked for."""
+        return Long([f"item {number}" for number in range(size)])
+
+    registry = Registry()
+    registry.add(declared[0])
+    with line_client(service(None, registry)) as client:
+        result = client.request("long/list")["result"]
+    assert len(result["items"]) == 50_000
+
+
+@pytest.mark.requirement("ruling/rate-limits/git-tools-unlimited")
+def test_git_tools_have_no_rate_limit(committed: Repo, connect: Callable[..., Door]) -> None:
+    registry = tools.standard()
+    door = connect("stdio", committed.path)
+    for name, arguments in CALLS[:3]:
+        assert registry.tools[name].per_minute is None
+        assert not any(door.call(name, arguments).is_error for _ in range(105))

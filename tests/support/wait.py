@@ -1,0 +1,62 @@
+"""Waiting for what another thread or process is about to do."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def eventually(condition: Callable[[], T], seconds: float = 20) -> T:
+    """The first true value of `condition`, looked at until then; an assertion fails if it never comes."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < deadline, "it never came true"
+        time.sleep(0.01)
+    return value
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended and was not yet collected does not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return not Path("/proc/self").exists()
+
+
+class SlowGit:
+    """A `git` that never ends, in a folder for PATH; it leaves a child of its own, and writes both pids down."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.pids_file = folder / "pids"
+        folder.mkdir()
+        program = folder / "git"
+        program.write_text(f'#!/bin/sh\nsleep 600 &\necho "$$ $!" >> "{self.pids_file}"\nwait\n')
+        program.chmod(0o755)
+
+    @property
+    def path(self) -> str:
+        return f"{self.folder}{os.pathsep}{os.environ['PATH']}"
+
+    def started(self) -> list[int]:
+        """The pids, once there are some."""
+        return eventually(lambda: [int(pid) for pid in self._noted()])
+
+    def _noted(self) -> list[str]:
+        if not self.pids_file.exists():
+            return []
+        noted = self.pids_file.read_text()
+        return noted.split() if noted.endswith("\n") else []
+
+    def all_gone(self) -> None:
+        pids = self.started()
+        eventually(lambda: not any(is_alive(pid) for pid in pids), 5)
