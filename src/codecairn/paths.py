@@ -32,7 +32,7 @@ BLOCKED_PATTERNS = (".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.ke
 _LONGEST_NAME, _LONGEST_PATH = 255, 4095
 """Bytes, as on Linux; what is longer names nothing, and asking the system about it is an error of its own."""
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ class Project:
 
     @cached_property
     def git(self) -> Git:
-        return Git(self.root, timeout=self.settings.git_timeout)
+        return Git(self.root, timeout=self.settings.git_timeout, data=lambda: data_folder(self.settings))
 
     @cached_property
     def guard(self) -> Guard:

@@ -20,6 +20,7 @@ REGISTRY = tools.standard()
 WAYS = ("tool", "slashed", "bare", "http", "rpc")
 """MCP tool and slashed name over stdio, bare method over stdio, MCP tool over HTTP, bare method at POST /rpc."""
 
+NOBODY = 65534
 OLD = 1_700_000_000
 """A time of last change, so long ago that no reader takes the file for half written."""
 
@@ -79,6 +80,19 @@ class Catalogue:
         return self.criteria({"version": "1", "categories": [{"id": category, "rules": given}]})
 
 
+@contextmanager
+def without_privileges() -> Iterator[None]:
+    """As somebody whom file permissions bind: the tests may run as root."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
 class Asks(Protocol):
     """Sends a bare method, or the tool call that means the same; returns the value, or the error with `error`."""
 
@@ -92,16 +106,17 @@ class Client:
 
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
         """The value of a call that must succeed."""
-        value = self._conforming(method, params)
+        value = self.answer(method, **params)
         assert "error" not in value, value
         return value
 
     def refused(self, method: str, **params: Any) -> dict[str, Any]:
         """The code, message and data of a call that must fail."""
-        error: dict[str, Any] = self._conforming(method, params)["error"]
+        error: dict[str, Any] = self.answer(method, **params)["error"]
         return error
 
-    def _conforming(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    def answer(self, method: str, **params: Any) -> dict[str, Any]:
+        """Whatever comes back, checked against the tool's schema."""
         value = self._ask(method, params or None)
         Draft202012Validator(tool_of(method).output_schema).validate(value)
         if method in ("instructions/list", "instructions/search") and "fields" not in params and "items" in value:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -42,3 +43,11 @@ def way(request: pytest.FixtureRequest) -> str:
 def any_client(way: str, catalogue: Catalogue, open_client: Callable[..., Client]) -> Client:
     """The same client by every way there is; a test that takes it runs once for each."""
     return open_client(catalogue, way)
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that anybody may enter, which pytest's own are not."""
+    with tempfile.TemporaryDirectory() as path:
+        Path(path).chmod(0o755)
+        yield Path(path)

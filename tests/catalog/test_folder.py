@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from codecairn.source.folder import JsonFolder
-from tests.catalog.catalogue import Catalogue, Client, entry
+from tests.catalog.catalogue import Catalogue, Client, entry, without_privileges
 from tests.catalog.test_entries import get, problems
+from tests.support.wait import eventually
 
-NOBODY = 65534
 MANY = 1_000
 """So many files that a look at them is not cheap, and so is not taken on every call."""
 
@@ -119,27 +117,6 @@ def test_gates_that_cannot_be_read_are_an_error_and_not_their_absence(
     assert client.refused("gates/evaluate")["data"]["file"] == "instructions/gates.json"
     assert problems(client)[0].startswith("instructions/gates.json: ")
     assert ids(client) == ["a"]
-
-
-@contextmanager
-def without_privileges() -> Iterator[None]:
-    """As somebody whom file permissions bind: the tests may run as root."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that anybody may enter, which pytest's own are not."""
-    with tempfile.TemporaryDirectory() as path:
-        Path(path).chmod(0o755)
-        yield Path(path)
 
 
 def test_an_unreadable_file_is_a_problem_until_it_is_readable(
@@ -272,7 +249,7 @@ def test_a_good_file_that_stays_broken_becomes_a_problem(client: Client, catalog
     catalogue.add("a")
     assert ids(client) == ["a"]
     catalogue.write("a.json", "{")
-    assert ids(client) == []
+    eventually(lambda: ids(client) == [])
     assert len(problems(client)) == 1
 
 

@@ -156,7 +156,7 @@ def test_a_modern_answer_has_no_session(port: int) -> None:
 
 
 def refused(answer: dict[str, Any]) -> bool:
-    return answer.get("error", {}).get("data", {}).get("limit") == 2
+    return bool(answer.get("error", {}).get("data", {}).get("limit") == 2)
 
 
 def over_rpc(port: int, source: str = "127.0.0.1", **headers: str) -> bool:

@@ -158,8 +158,9 @@ def test_a_modern_client_is_not_asked(client: LineClient, elsewhere: Path) -> No
 @pytest.mark.parametrize("order", ["root", "environment", "client"])
 def test_nobody_is_asked_when_something_else_names_the_project(repo: Repo, elsewhere: Path, order: str) -> None:
     arguments = ["--root", str(repo.path)] if order == "root" else []
-    name = {"environment": "CAIRN_ROOT", "client": "CLAUDE_PROJECT_DIR"}.get(order)
-    with ServerProcess(*arguments, folder=elsewhere, **({name: str(repo.path)} if name else {})) as server:
+    variables = {"environment": "CAIRN_ROOT", "client": "CLAUDE_PROJECT_DIR"}
+    environment: dict[str, Any] = {variables[order]: str(repo.path)} if order in variables else {}
+    with ServerProcess(*arguments, folder=elsewhere, **environment) as server:
         repo.commit("found", {})
         server.initialize(capabilities=ROOTS)
         log = server.request("tools/call", {"name": "git_log"})["result"]["structuredContent"]

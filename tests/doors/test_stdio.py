@@ -232,6 +232,9 @@ def test_an_empty_array_is_no_request(client: LineClient, era: str) -> None:
 @pytest.mark.parametrize("era", ["fresh", "2025-03-26"])
 def test_an_array_of_notifications_gets_no_answer(client: LineClient, era: str) -> None:
     open_era(client, era)
+    odd = {"jsonrpc": "2.0", "method": "notifications/initialized", "params": ["MCP allows no list here"]}
+    client.send(odd)
+    client.send([odd, odd])
     client.send(
         [{"jsonrpc": "2.0", "method": "health/check"}, {"jsonrpc": "2.0", "method": "notifications/initialized"}]
     )
@@ -246,6 +249,14 @@ def test_an_id_used_twice_is_answered_twice(client: LineClient) -> None:
     client.send([request(5, "health/check"), request("5", "ping")])
     answers = [client.take(lambda message: True) for _ in range(3)]
     assert sorted(len(answer) if isinstance(answer, list) else 1 for answer in answers) == [1, 2, 2]
+
+
+@pytest.mark.parametrize("era", ["2025-03-26", "2025-11-25", "2026-07-28"])
+@pytest.mark.parametrize("id_", [1.5, -0.0, 1e300])
+def test_an_id_that_mcp_forbids_is_refused_and_not_ignored(client: LineClient, era: str, id_: float) -> None:
+    open_era(client, era)
+    client.send(request(id_, "tools/list", MODERN_META if era == "2026-07-28" else {}))
+    assert client.take(id_)["error"]["code"] == -32600
 
 
 @pytest.mark.requirement("ruling/doors-stdio/handshake-versions", "ruling/doors-stdio/slashed-name-in-call")

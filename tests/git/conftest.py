@@ -7,7 +7,6 @@ from typing import Any, Protocol
 import pytest
 
 from tests.support.doors import Answer, Door
-from tests.support.repo import Repo
 
 
 class Ask(Protocol):
@@ -15,12 +14,12 @@ class Ask(Protocol):
 
 
 @pytest.fixture
-def ask(repo: Repo, connect: Callable[..., Door]) -> Ask:
+def ask(tmp_path: Path, connect: Callable[..., Door]) -> Ask:
     """Call a git tool over the stdio door: `ask("git_log", maxCount=1)`; about `repo` unless a root is given."""
     doors: dict[Path, Door] = {}
 
     def call(tool: str, root: Path | None = None, /, **arguments: Any) -> Answer:
-        served = root or repo.path
+        served = root or tmp_path / "repo"
         if served not in doors:
             doors[served] = connect("stdio", served)
         return doors[served].call(tool, arguments)

@@ -112,8 +112,8 @@ def test_a_staged_file_is_tracked_though_none_of_its_lines_is_committed(repo: Re
 @pytest.mark.parametrize(
     ("start", "end", "shown"),
     [
-        (3, 2, "3-2"), (0, 2, "0-2"), (-5, 2, "-5-2"), (1, 0, "1-0"), (5, 9, "5-9"), (2, 5, "2-5"), (None, 5, "1-5"),
-        (5, None, "5-"), (2**70, None, f"{2**70}-"), (1, 2**70, f"1-{2**70}"),
+        (3, 2, "3-2"), (0, 2, "0-2"), (-5, 2, "-5-2"), (1, 0, "1-0"), (5, 9, "5-9"), (5, None, "5-"),
+        (2**70, None, f"{2**70}-"),
     ],
 )  # fmt: skip
 def test_a_range_the_file_does_not_have(
@@ -124,10 +124,17 @@ def test_a_range_the_file_does_not_have(
     assert f"Details: Invalid line range: {shown}\n" in answer.text
 
 
-def test_a_range_past_the_end_is_told_where_the_end_is(jwt: tuple[str, str], ask: Ask) -> None:
-    for start in (2, 7):
-        answer = ask("git_blame", filePath="src/auth/jwt.ts", startLine=start, endLine=9)
-        assert "line 4" in answer.value["error"]["suggestion"]
+def test_a_range_behind_the_end_is_told_where_the_end_is(jwt: tuple[str, str], ask: Ask) -> None:
+    answer = ask("git_blame", filePath="src/auth/jwt.ts", startLine=7, endLine=9)
+    assert "line 4" in answer.value["error"]["suggestion"]
+
+
+@pytest.mark.parametrize("end", [5, 9, 2**70])
+def test_a_range_that_reaches_past_the_end_stops_there_and_says_so(jwt: tuple[str, str], ask: Ask, end: int) -> None:
+    answer = ask("git_blame", filePath="src/auth/jwt.ts", startLine=3, endLine=end)
+    assert "## Lines 3-4\n" in answer.text
+    assert "_The file ends at line 4._" in answer.text
+    assert answer.value["endLine"] == 4
 
 
 @pytest.mark.requirement("000/git_blame/local-modifications-note")

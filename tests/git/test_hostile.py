@@ -70,9 +70,16 @@ def trap(repo: Repo, tmp_path: Path) -> Trap:
     return Trap(repo, program, canary, tmp_path)
 
 
-def all_answers(ask: Ask, root: Path) -> list[dict[str, Any]]:
+WORKING: list[tuple[str, dict[str, Any]]] = [
+    ("git_blame", {"filePath": "a.txt"}),
+    ("git_diff", {}),
+    ("git_diff", {"ref1": "HEAD", "summary": True}),
+]
+
+
+def all_answers(ask: Ask, root: Path, calls: list[tuple[str, dict[str, Any]]] = CALLS) -> list[dict[str, Any]]:
     answers = []
-    for tool, arguments in CALLS:
+    for tool, arguments in calls:
         (root / "a.txt").touch()
         answers.append(_undated(ask(tool, root, **arguments).value))
     return answers
@@ -94,7 +101,7 @@ CONFIGURED: dict[str, tuple[str, tuple[str, ...] | None]] = {
     "a text converter": ('[diff "evil"]\n\ttextconv = PROGRAM', ("git", "blame", "a.txt")),
     "a cached text converter": ('[diff "evil"]\n\ttextconv = PROGRAM\n\tcachetextconv = true', ("git", "diff")),
     "a clean filter": ('[filter "evil"]\n\tclean = PROGRAM\n\trequired = true', ("git", "diff")),
-    "a smudge filter": ('[filter "evil"]\n\tsmudge = PROGRAM\n\trequired', ("git", "checkout", "-f", "HEAD~1")),
+    "a smudge filter": ('[filter "evil"]\n\tsmudge = PROGRAM', ("git", "cat-file", "--filters", "HEAD:a.txt")),
     "a process filter": ('[filter "evil"]\n\tprocess = PROGRAM\n\trequired = true', ("git", "diff")),
     "pagers": ("[core]\n\tpager = PROGRAM\n[pager]\n\tlog = PROGRAM\n\tdiff = PROGRAM\n\tblame = PROGRAM", None),
     "aliases": ("[alias]\n\tlog = !PROGRAM\n\tdiff = !PROGRAM\n\trev-parse = !PROGRAM\n\tx = !PROGRAM", ("git", "x")),
@@ -154,9 +161,9 @@ def test_configuration_may_stand_elsewhere(trap: Trap, ask: Ask, monkeypatch: py
 @pytest.mark.parametrize("name", ["a=b", "a.b.c", "A", "ä", "", "a]b", "filter", "clean", "-x"])
 def test_a_filter_may_have_any_name(trap: Trap, ask: Ask, name: str) -> None:
     trap.repo.write(".gitattributes", f"*.txt filter={name}\n")
-    before = all_answers(ask, trap.repo.path)
+    before = all_answers(ask, trap.repo.path, WORKING)
     trap.configure(f'[filter "{name}"]\n\tclean = PROGRAM\n\tsmudge = PROGRAM\n\tprocess = PROGRAM\n\trequired = true')
-    assert all_answers(ask, trap.repo.path) == before
+    assert all_answers(ask, trap.repo.path, WORKING) == before
     assert not trap.canary.exists()
     assert trap.springs("git", "diff")
 
@@ -165,9 +172,9 @@ def test_a_filter_may_have_any_name(trap: Trap, ask: Ask, name: str) -> None:
     "section", ['filter "a b"', 'filter "a\\"b"', 'filter "a\\\\b"', 'filter "a\\nb"', "filter", "FILTER.Old"]
 )
 def test_names_that_no_attribute_can_bear_break_nothing(trap: Trap, ask: Ask, section: str) -> None:
-    before = all_answers(ask, trap.repo.path)
+    before = all_answers(ask, trap.repo.path, WORKING)
     trap.configure(f'[{section}]\n\tclean = PROGRAM\n\trequired = true\n[filter "evil"]\n\tclean = PROGRAM')
-    assert all_answers(ask, trap.repo.path) == before
+    assert all_answers(ask, trap.repo.path, WORKING) == before
     assert not trap.canary.exists()
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import time
+from pathlib import Path
 
 import pytest
 
@@ -18,14 +20,22 @@ def subjects(answer: Answer) -> list[str]:
     return [commit["message"] for commit in answer.value["commits"]]
 
 
-@pytest.fixture
-def week(repo: Repo) -> Repo:
+@pytest.fixture(scope="module")
+def first_week(tmp_path_factory: pytest.TempPathFactory) -> Repo:
     """Five commits on the first five days of March 2025, at noon; v1.0 is the second."""
+    repo = Repo.create(tmp_path_factory.mktemp("week") / "repo")
     for day in range(1, 6):
         repo.commit(f"day {day}", {"diary.txt": f"{day}\n"}, author=GRACE if day == 3 else AUTHOR)
         if day == 2:
             repo.git("tag", "v1.0")
     return repo
+
+
+@pytest.fixture
+def week(first_week: Repo, tmp_path: Path) -> Repo:
+    """A copy of that week, to be changed at will."""
+    shutil.copytree(first_week.path, tmp_path / "repo")
+    return Repo(tmp_path / "repo", day=first_week.day)
 
 
 @pytest.mark.requirement(

@@ -60,7 +60,7 @@ def sample_hold(call: Call, *, gate: str) -> Said:
 
 
 @tool(family="catalog", into=SAMPLES)
-def sample_progress(call: Call, *, steps: int = 3) -> Said:
+def sample_progress(call: Call, *, steps: Annotated[int, Meta(ge=0, le=9)] = 3) -> Said:
     """Report each step. Use it rather than grep to be watched."""
     for step in range(1, steps + 1):
         call.progress(step, steps, f"step {step}")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from codecairn import tools  # noqa: E402
-from codecairn.cli import main  # noqa: E402
-from tests.support.samples import SAMPLES  # noqa: E402
+from codecairn import tools
+from codecairn.cli import main
+from tests.support.samples import SAMPLES
 
 SCRIPT = Path(__file__)
 

@@ -42,7 +42,10 @@ _PACKAGED = "the packaged criteria"
 _REGEX_MEMORY = 1 << 20
 """Bytes for one pattern. RE2 refuses what compiles to more; the worst of what is left takes a second on a prompt."""
 
-_LONGEST_REVIEW_S = 5.0
+_MOST_GROUPS = 10
+"""Keeping what groups matched takes time that grows with their square: 20,000 of them took 48 s on four letters."""
+
+_LONGEST_REVIEW_S = 2.0
 _SHORTEST_KEY = 20
 _ENTROPY_OF_KEYS = 3.5
 _SECRET_WORDS = re.compile(r"(?i)secret|credential|token|password|passwd|private|api.?key|\bkey\b|aws")
@@ -111,21 +114,25 @@ class CriteriaSource:
         path = self._root / CRITERIA_FILE
         if not folder.is_inside(path.parent.resolve(), self._root):
             raise _bad_file(CRITERIA_FILE, "its folder is a link that leads outside the project")
-        return folder.steady(path, self._root, self._reading)
+        return folder.steady(path, self._root, self._reading, folder.Patience())
 
 
 def compiled(content: bytes, name: str) -> Criteria:
     file = _decoded(content, CriteriaFile, name)
+    deadline = time.monotonic() + _LONGEST_REVIEW_S
     rules: list[CompiledRule] = []
     for category in file.categories:
         for rule in category.rules:
-            if (rule.pattern is None) == (rule.must_contain is None):
-                raise _bad_file(name, f"rule {rule.id}: needs either pattern or mustContain")
+            if time.monotonic() > deadline:
+                raise _bad_file(name, f"its rules take over {_LONGEST_REVIEW_S:g} s to compile")
             rules.append(CompiledRule(rule, category.id, _pattern(rule, name)))
     return Criteria(tuple(rules))
 
 
 def _pattern(rule: Rule, name: str) -> Any:
+    about = f"rule {printable(rule.id)}"
+    if (rule.pattern is None) == (rule.must_contain is None):
+        raise _bad_file(name, f"{about}: needs either pattern or mustContain")
     if rule.pattern is None:
         return None
     import re2  # noqa: PLC0415 - a compiled extension that only a review needs
@@ -133,12 +140,16 @@ def _pattern(rule: Rule, name: str) -> Any:
     options = re2.Options()
     options.log_errors = False
     options.max_mem = _REGEX_MEMORY
+    options.never_capture = rule.min_entropy is None
     try:
-        return re2.compile(rule.pattern, options)
+        pattern = re2.compile(rule.pattern, options)
     except (re2.error, ValueError, UnicodeError) as error:
         said = error.args[0] if error.args else error
         reason = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
-        raise _bad_file(name, f"rule {printable(rule.id)}: RE2 refuses its pattern: {printable(reason)}") from error
+        raise _bad_file(name, f"{about}: RE2 refuses its pattern: {printable(reason)}") from error
+    if pattern.groups > _MOST_GROUPS:
+        raise _bad_file(name, f"{about}: more than {_MOST_GROUPS} groups; write (?:…) for those that need no capture")
+    return pattern
 
 
 def review(prompt: str, criteria: Criteria) -> tuple[list[PromptIssue], ReviewSummary]:

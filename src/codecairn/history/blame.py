@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cached_property
 
+import msgspec
+
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, InvalidInput, NotFound
 from codecairn.paths import Guard
@@ -20,6 +22,10 @@ from codecairn.types import Blame, BlameCommit, BlameLine
 
 _HAS_ONLY = re.compile(r"has only (\d+) lines?")
 _ZONE = re.compile(r"([+-])(\d\d)([0-5]\d)")
+
+
+_LAST_LINE = 2**31 - 1
+"""No file has more lines than git can count."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +64,8 @@ def blame(git: Git, guard: Guard, query: BlameQuery, cancel: Cancel) -> Blame:
     if finished.status != 0:
         raise _explained(git, finished, path, query, revision or "HEAD", cancel)
     value = _value(finished.output, path, layout, modified=modified)
-    if query.end is not None and query.end > value.end_line:
-        raise _bad_range(query, value.end_line)
+    if query.end is not None and value.end_line < query.end:
+        value = msgspec.structs.replace(value, notes=[*value.notes, f"The file ends at line {value.end_line}."])
     return value
 
 
@@ -86,7 +92,8 @@ def _revision(git: Git, layout: Layout, query: BlameQuery, cancel: Cancel) -> st
 def _lines(query: BlameQuery) -> list[str]:
     if query.start is None and query.end is None:
         return []
-    return ["-L", f"{query.start or 1},{query.end or ''}"]
+    last = min(query.end, _LAST_LINE) if query.end else ""
+    return ["-L", f"{query.start or 1},{last}"]
 
 
 def _is_modified(git: Git, path: str, tree: WorkingTree, cancel: Cancel) -> bool:

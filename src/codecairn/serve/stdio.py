@@ -207,8 +207,12 @@ class StdioDoor:
         return None
 
     async def _route(self, message: Any, array: _Array | None, to_sdk: Any, tasks: anyio.abc.TaskGroup) -> None:
-        if _is_response(message):
-            return await self._to_sdk(message, None, to_sdk)
+        if _looks_like_response(message):
+            response = _response_of(message)
+            if response is None:  # its id is one of ours, so the complaint has none
+                return self._send(jsonrpc.invalid_request(None, "not a JSON-RPC 2.0 response"), array)
+            await to_sdk.send(SessionMessage(response))
+            return None
         request = jsonrpc.request_of(message)
         if request is None:
             return self._send(jsonrpc.invalid_request(message), array)
@@ -252,8 +256,10 @@ class StdioDoor:
         try:
             parsed = types.jsonrpc_message_adapter.validate_python(message, by_name=False)
         except ValidationError:
-            return self._send(jsonrpc.invalid_request(message), array)
+            return self._send(jsonrpc.invalid_request(message), array) if "id" in message else None
         if not isinstance(parsed, types.JSONRPCRequest):
+            if "id" in message:  # a fraction: JSON-RPC allows it, MCP does not
+                return self._send(jsonrpc.invalid_request(message, "an id is a string or a whole number"), array)
             await to_sdk.send(SessionMessage(parsed))
             return None
         if not self._sdk_has_begun and parsed.method != "initialize" and _is_enveloped(parsed.params):
@@ -316,7 +322,7 @@ def _is_enveloped(params: Any) -> bool:
     return isinstance(meta, dict) and _ENVELOPE in meta
 
 
-def _is_response(message: Any) -> bool:
+def _looks_like_response(message: Any) -> bool:
     return (
         isinstance(message, dict)
         and "method" not in message
@@ -325,9 +331,19 @@ def _is_response(message: Any) -> bool:
     )
 
 
+def _response_of(message: Any) -> types.JSONRPCResponse | types.JSONRPCError | None:
+    try:
+        parsed = types.jsonrpc_message_adapter.validate_python(message, by_name=False)
+    except ValidationError:
+        return None
+    return parsed if isinstance(parsed, types.JSONRPCResponse | types.JSONRPCError) else None
+
+
 def _is_unanswered(message: Any) -> bool:
-    request = None if isinstance(message, list) else jsonrpc.request_of(message)
-    return _is_response(message) or (request is not None and not request.wants_answer)
+    if _looks_like_response(message):
+        return _response_of(message) is not None
+    request = jsonrpc.request_of(message)
+    return request is not None and not request.wants_answer
 
 
 def serve(service: Service) -> None:

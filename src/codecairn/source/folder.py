@@ -9,9 +9,10 @@ A look at the folder is due when
 - a look is cheap, or the last one is long enough ago: the rule for systems and file systems without events.
 
 A file whose time stamp is as young as the clock's grain when it is read may change again without showing it, so it is
-read again at the next look. A file that is no JSON and was changed within the last second may be half written: what it
-held before stands until then, and where it held nothing the reader waits a moment for the writer, so that no process
-misses an entry that another one has already read.
+read again at the next look. A file that is no JSON may be half written: for a second, what it held before stands, and
+where nothing is known of it and it is empty or young the reader waits a moment for the writer, so that no process
+misses an entry that another one has already read. (Empty is enough: ext4 shows the new length of a file that is cut
+before the new time of change.)
 
 Nothing outside the project is read: a link counts only if it leads to a file inside, and a pipe is never waited for.
 """
@@ -58,10 +59,13 @@ class Reading:
     stamp: Stamp
     content: bytes | None
     problem: str | None = None
-    modified: float = 0.0
     racy: bool = False
     shared: bool = False
     """Whether the file has another name, through which it can change without an event in this folder."""
+    young: bool = False
+    """Whether it was changed so lately that its writer may not be done."""
+    held_since: float | None = None
+    """When the file was first seen to be no JSON any more, where this is what it held before."""
 
     def same_as(self, other: Reading) -> bool:
         return self.content == other.content and self.problem == other.problem
@@ -75,10 +79,8 @@ class Reading:
         return True
 
     @property
-    def is_torn(self) -> bool:
-        """Whether it may be half written: no JSON, and changed so lately that its writer may not be done."""
-        young = abs(time.time() - self.modified) < _SETTLING_S
-        return young and self.content is not None and not self.is_json
+    def may_be_torn(self) -> bool:
+        return self.content is not None and (self.young or not self.content) and not self.is_json
 
 
 def read(path: Path, root: Path) -> Reading | None:
@@ -102,18 +104,33 @@ def _linked(path: Path, root: Path) -> Reading:
     return replace(_opened(real), shared=True)
 
 
-def steady(path: Path, root: Path, known: Reading | None) -> Reading | None:
+class Patience:
+    """How long one look waits for writers, all files together."""
+
+    def __init__(self) -> None:
+        self._glances = round(_PATIENCE_S / _GLANCE_S)
+
+    def lasts(self) -> bool:
+        self._glances -= 1
+        if self._glances >= 0:
+            time.sleep(_GLANCE_S)
+        return self._glances >= 0
+
+
+def steady(path: Path, root: Path, known: Reading | None, patience: Patience) -> Reading | None:
     """As `read`, of a file that somebody may be writing just now; `known` is what it held before."""
     reading = read(path, root)
-    if reading is None or not reading.is_torn:
-        return reading
-    if known is not None and known.is_json:
-        return replace(known, racy=True)
-    deadline = time.monotonic() + _PATIENCE_S
-    while reading is not None and reading.is_torn and time.monotonic() < deadline:
-        time.sleep(_GLANCE_S)
+    if known is not None and known.is_json and reading is not None and reading.content is not None:
+        return reading if reading.is_json else _held(known, reading)
+    while reading is not None and reading.may_be_torn and patience.lasts():
         reading = read(path, root)
     return reading
+
+
+def _held(known: Reading, reading: Reading) -> Reading:
+    now = time.monotonic()
+    since = known.held_since if known.held_since is not None else now
+    return replace(known, racy=True, held_since=since) if now - since < _SETTLING_S else reading
 
 
 class JsonFolder:
@@ -160,16 +177,17 @@ class JsonFolder:
         self._readings = fresh
         self._folder_stamp = folder_stamp
         self._shared = tuple(name for name, reading in fresh.items() if reading.shared)
-        self._unsettled = _is_young(folder_stamp[:1]) or any(reading.racy for reading in fresh.values())
+        self._unsettled = _is_recent(folder_stamp[:1]) or any(reading.racy for reading in fresh.values())
         self._looked_at = time.monotonic()
         self._look_cost = self._looked_at - began
 
     def _read_all(self, names: Iterable[str]) -> Iterable[tuple[str, Reading]]:
+        patience = Patience()
         for name in names:
             known = self._readings.get(name)
             if known is not None and not known.racy and known.stamp == _stamp_at(self._place(name)):
                 yield name, known
-            elif (reading := steady(self.path / name, self._root, known)) is not None:
+            elif (reading := steady(self.path / name, self._root, known, patience)) is not None:
                 yield name, reading
 
     def _place(self, name: str) -> str:
@@ -247,7 +265,7 @@ def _opened(path: Path) -> Reading:
         info = os.fstat(descriptor)
         if not stat.S_ISREG(info.st_mode):
             return Reading(_stamp(info), None, "not a regular file")
-        with open(descriptor, "rb", closefd=False) as file:  # noqa: PTH123
+        with open(descriptor, "rb", closefd=False) as file:
             return _read_from(file, info)
     finally:
         os.close(descriptor)
@@ -258,10 +276,11 @@ def _read_from(file: BinaryIO, info: os.stat_result) -> Reading:
     content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
         return Reading(stamp, None, f"larger than {LARGEST_FILE} bytes", shared=shared)
-    return Reading(stamp, content.removeprefix(codecs.BOM_UTF8), None, info.st_mtime, _is_young(stamp[:2]), shared)
+    content, young = content.removeprefix(codecs.BOM_UTF8), abs(time.time() - info.st_mtime) < _SETTLING_S
+    return Reading(stamp, content, racy=_is_recent(stamp[:2]), shared=shared, young=young)
 
 
-def _is_young(stamps_ns: Iterable[int]) -> bool:
+def _is_recent(stamps_ns: Iterable[int]) -> bool:
     """Whether a further change could leave the same stamp; a stamp of whole milliseconds comes from a coarse clock."""
     now = time.time()
     return any(abs(now - ns / 1e9) < (_GRAIN_S if ns % 1_000_000 else _COARSE_GRAIN_S) for ns in stamps_ns)

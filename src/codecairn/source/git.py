@@ -21,10 +21,11 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -33,6 +34,7 @@ from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, InvalidInput, NotARepository, RefNotFound, RepositoryDenied
 from codecairn.paths import has_control, printable
 from codecairn.source import process
+from codecairn.source.graph import CommitGraph
 from codecairn.source.process import Finished
 
 _NEUTRAL = {
@@ -58,6 +60,7 @@ _NEUTRAL = {
     "log.follow": "false",
     "log.mailmap": "true",
     "log.showRoot": "true",
+    "mailmap.file": os.devnull,
     "log.showSignature": "false",
     "maintenance.auto": "false",
     "submodule.recurse": "false",
@@ -77,6 +80,9 @@ _QUIET = {
 }
 
 _REPAIR = "Run `git fsck` and repair it."
+# Commands that walk history, and so gain from a commit-graph.
+_WALKS = frozenset({"blame", "log", "rev-list"})
+
 _OBJECT_ID = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
@@ -85,6 +91,7 @@ class Layout:
     """Where a project root stands in its repository."""
 
     git_dir: Path
+    objects: Path
     prefix: str
     bare: bool
     shallow: bool
@@ -107,9 +114,12 @@ class WorkingTree:
 class Git:
     """git, run in one project root. Holds no process; what it remembers of the repository is checked by `stat`."""
 
-    def __init__(self, root: Path, *, timeout: float = config.GIT_TIMEOUT_S) -> None:
+    def __init__(
+        self, root: Path, *, timeout: float = config.GIT_TIMEOUT_S, data: Callable[[], Path] | None = None
+    ) -> None:
         self.root = root
         self._timeout = timeout
+        self._data = data
         self._layout: tuple[tuple[int, ...], Layout] | None = None
 
     @cached_property
@@ -129,17 +139,43 @@ class Git:
         """Run git and hand back how it ended; a status is the caller's to judge."""
         settings = [*_NEUTRAL.items(), *(tree.settings if tree else [])]
         index = {"GIT_INDEX_FILE": str(tree.index)} if tree else {}
+        graph = self._graph if arguments[0] in _WALKS else None
+        began = time.monotonic()
         try:
-            return process.run(
+            finished = process.run(
                 [self._program, "--no-pager", "--literal-pathspecs", *arguments],
                 folder=self.root,
-                environment={**config.child_environment(), **_QUIET, **_configured(settings), **index},
+                environment={**_environment(settings), **index, **(graph.environment if graph else {})},
                 timeout=self._timeout,
                 cancel=cancel,
                 enough=enough,
             )
         except OSError as error:
             raise self._not_started(error) from error
+        if graph is not None:
+            graph.took(time.monotonic() - began, partial(self._verified, "HEAD^{commit}", cancel))
+        return finished
+
+    @cached_property
+    def _graph(self) -> CommitGraph | None:
+        """A commit-graph for walks, where there is a place for it; git has no use for one in a shallow clone."""
+        layout = self._layout[1] if self._layout else None
+        if self._data is None or layout is None or layout.shallow:
+            return None
+        return CommitGraph(self._data(), layout.objects, self._write_graph)
+
+    def _write_graph(self, folder: Path, tip: str, seconds: float) -> None:
+        arguments = ["commit-graph", "write", "--stdin-commits", "--changed-paths", "--no-progress"]
+        finished = process.run(
+            [self._program, f"--git-dir={folder}", *arguments],
+            folder=folder,
+            environment=_environment(_NEUTRAL.items()),
+            timeout=seconds,
+            cancel=Cancel(),
+            stdin=tip.encode() + b"\n",
+        )
+        if finished.status != 0:
+            raise failure(finished)
 
     def _not_started(self, error: OSError) -> CairnError:
         if error.errno == errno.E2BIG:
@@ -173,17 +209,17 @@ class Git:
     def _discover(self, cancel: Cancel) -> Layout:
         facts = self.read(
             "rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--is-shallow-repository",
-            "--absolute-git-dir", "--show-prefix", cancel=cancel,
+            "--absolute-git-dir", "--git-path", "objects", "--show-prefix", cancel=cancel,
         ).decode("utf-8", "surrogateescape").split("\n")  # fmt: skip
         bare, inside, shallow, git_dir = facts[0] == "true", facts[1] == "true", facts[2] == "true", Path(facts[3])
-        prefix = "\n".join(facts[4:]).rstrip("\n")
+        objects, prefix = self.root / facts[4], "\n".join(facts[5:]).rstrip("\n")
         if not bare and not inside:
             raise NotARepository("This project is not a git repository", remedy="Name the working tree, not its .git.")
         if not bare:
             self._refuse_foreign_tree(prefix, cancel)
         short = self.run("rev-parse", "--short", "HEAD", cancel=cancel)
         digits = len(short.output.strip()) if short.status == 0 else 7
-        return Layout(git_dir, "" if bare else prefix, bare, shallow, max(7, digits))
+        return Layout(git_dir, objects.resolve(), "" if bare else prefix, bare, shallow, max(7, digits))
 
     def _refuse_foreign_tree(self, prefix: str, cancel: Cancel) -> None:
         # core.worktree can point anywhere; the files it would show are not this project's.
@@ -295,8 +331,9 @@ def _copy_index(source: Path, target: Path) -> None:
     os.utime(target, ns=(written.st_atime_ns, written.st_mtime_ns))
 
 
-def _configured(pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
-    env = {"GIT_CONFIG_COUNT": str(len(pairs))}
+def _environment(settings: Iterable[tuple[str, str]]) -> dict[str, str]:
+    pairs = list(settings)
+    env = {**config.child_environment(), **_QUIET, "GIT_CONFIG_COUNT": str(len(pairs))}
     for number, (key, value) in enumerate(pairs):
         env[f"GIT_CONFIG_KEY_{number}"], env[f"GIT_CONFIG_VALUE_{number}"] = key, value
     return env

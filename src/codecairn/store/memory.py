@@ -79,6 +79,10 @@ class Memory:
     def close(self) -> None:
         self._database.close()
 
+    def __del__(self) -> None:
+        if hasattr(self, "_database"):
+            self.close()
+
 
 def _prepare(database: sqlite3.Connection) -> None:
     """Bring the file up to date; one that is so already is not written to, and may be read-only."""
