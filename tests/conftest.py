@@ -44,7 +44,9 @@ def trials() -> Callable[[int], int]:
 
 @pytest.fixture
 def seeded() -> random.Random:
-    return random.Random(None if SOAK else 20250101)
+    seed = random.SystemRandom().randrange(2**32) if SOAK else 20250101
+    print(f"seed {seed}")  # shown with a failure, so that it can be run again
+    return random.Random(seed)
 
 
 @pytest.fixture

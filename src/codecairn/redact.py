@@ -22,7 +22,7 @@ _SHAPES = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_SECRET_KEYS = re.compile(r"(?i)(password|passwd|secret|token|api_?key|authorization|credential)")
+_SECRET_KEYS = re.compile(r"(?i)(password|passwd|secret|token(?!s)|api_?key|authorization|credential)")
 _LONGEST_LOGGED = 200
 _LONGEST_SECRET = 4096
 """Only so much beyond what is shown is searched: enough to know a secret by its shape, and never slow."""

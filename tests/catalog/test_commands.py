@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
@@ -110,9 +112,23 @@ def test_the_schema_of_every_answer_is_printed(catalogue: Catalogue) -> None:
 
 def test_the_commands_run_as_a_build_runs_them(catalogue: Catalogue) -> None:
     catalogue.add("a", priority=0)
-    done = subprocess.run(
-        [sys.executable, "-m", "codecairn", "instructions", "check"], cwd=catalogue.root, capture_output=True, text=True
-    )
+    command = [sys.executable, "-m", "codecairn", "instructions", "check"]
+    done = subprocess.run(command, cwd=catalogue.root, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stdout.startswith("instructions/a.json: priority: ")
     assert done.stderr == ""
+
+
+def test_the_examples_of_the_manual_load_and_answer_as_it_says(catalogue: Catalogue) -> None:
+    manual = (Path(__file__).parents[2] / "docs" / "instructions.md").read_text(encoding="utf-8")
+    an_entry, gates, criteria = re.findall(r"^```json\n(.*?)^```", manual, re.DOTALL | re.MULTILINE)
+    catalogue.write("migrations-reversible.json", an_entry)
+    catalogue.write("gates.json", gates)
+    catalogue.criteria(criteria.encode())
+    assert findings(catalogue) == []
+    assert run(catalogue, "gates").output in manual
+    for tool, arguments in re.findall(r"^\$ cairn call (\w+) '(.*)'$", manual, re.MULTILINE):
+        said = re.sub(
+            r'"hash":"([0-9a-f]{8})[0-9a-f]*"', r'"hash":"\1…"', run(catalogue, "call", tool, arguments).output
+        )
+        assert said in manual, said

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.catalog.catalogue import WAYS, Catalogue, Client, aggregate, entry, sha256
+from tests.support.doors import Door
 
 EMPTY = sha256("")
 
@@ -117,24 +119,42 @@ def test_a_needle_never_reaches_from_one_text_into_the_next(client: Client, cata
     assert ids(client.ask("instructions/search", q=q)) == (["b"] if q == "." else [])
 
 
-@pytest.mark.parametrize("method", ["instructions/list", "instructions/search"])
-def test_pages_follow_each_other_without_gap_or_repeat_while_the_catalogue_changes(
-    client: Client, catalogue: Catalogue, method: str
+@pytest.mark.parametrize(("method", "asked"), [("instructions/list", {}), ("instructions/search", {"q": "find"})])
+def test_pages_follow_each_other_without_gap_or_repeat(
+    any_client: Client, catalogue: Catalogue, method: str, asked: dict[str, Any]
 ) -> None:
     for number in range(7):
-        catalogue.add(f"rule-{number}", body="find me")
-    params: dict[str, Any] = {"limit": 3, **({"q": "find"} if method == "instructions/search" else {})}
-    first = client.ask(method, **params)
-    assert (first["count"], first["total"]) == (3, 7)
-    catalogue.add("another", body="find me")
-    (catalogue.folder / "rule-0.json").unlink()
-    second = client.ask(method, **params, cursor=first["nextCursor"])
-    third = client.ask(method, **params, cursor=second["nextCursor"])
-    assert [*ids(first), *ids(second), *ids(third)] == [f"rule-{number}" for number in range(7)]
-    assert "nextCursor" not in third
+        catalogue.add(f"rule-{number}", body=f"find me {number}")
+    pages = [any_client.ask(method, limit=3, **asked)]
+    while cursor := pages[-1].get("nextCursor"):
+        pages.append(any_client.ask(method, limit=3, cursor=cursor, **asked))
+    assert [(page["count"], page["total"]) for page in pages] == [(3, 7), (3, 7), (1, 7)]
+    assert [identity for page in pages for identity in ids(page)] == [f"rule-{number}" for number in range(7)]
+    assert len({page["hash"] for page in pages}) == 1
+    whole = any_client.ask(method, limit=7, **asked)
+    assert whole == any_client.ask(method, **asked)
 
 
-@pytest.mark.parametrize("cursor", ["3", "", "!", "WyJhIl0x", "W10", "éé", "WzEsMiwzXQ"])
+def test_a_list_too_long_for_its_text_goes_on_from_the_cursor_in_the_text(
+    catalogue: Catalogue, connect: Callable[..., Door]
+) -> None:
+    for number in range(60):
+        catalogue.add(f"rule-{number:02}", body="word " * 200)
+    door = connect("stdio", catalogue.root, data=catalogue.home)
+    seen: list[str] = []
+    arguments: dict[str, Any] = {}
+    while True:
+        answer = door.call("instructions_list", arguments)
+        text = json.loads(answer.text)
+        seen += ids(text)
+        assert len(ids(answer.value)) == 60 - int(arguments.get("cursor", 0))
+        if "cut" not in text:
+            break
+        arguments = {"cursor": text["cut"]["cursor"]}
+    assert seen == [f"rule-{number:02}" for number in range(60)]
+
+
+@pytest.mark.parametrize("cursor", ["-1", "", "1.5", "x", "٣", "9" * 10, " 1"])
 def test_a_cursor_that_no_answer_gave_is_refused(client: Client, catalogue: Catalogue, cursor: str) -> None:
     for method, params in (("instructions/list", {}), ("instructions/search", {"q": "a"})):
         refused = client.refused(method, cursor=cursor, **params)

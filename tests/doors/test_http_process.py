@@ -85,10 +85,8 @@ def refusal(folder: Path, *arguments: str, **environment: str) -> str:
 
 @pytest.mark.requirement("ruling/doors-http/public-bind-needs-token", "ruling/doors-http/public-bind-needs-roots")
 def test_beyond_loopback_nothing_starts_without_a_token_and_roots(repo: Repo) -> None:
-    root = ["--root", str(repo.path)]
-    assert "CAIRN_TOKEN" in refusal(repo.path, "--http", "0.0.0.0:0", *root)
-    assert "--root" in refusal(repo.path, "--http", "[::]:0", CAIRN_TOKEN="t")
-    assert "CAIRN_TOKEN" in refusal(repo.path, "--http", "0.0.0.0:0", CAIRN_ROOT=str(repo.path))
+    assert "CAIRN_TOKEN" in refusal(repo.path, "--http", "0.0.0.0:0", "--root", str(repo.path))
+    assert "--root" in refusal(repo.path, "--http", "[::]:0", CAIRN_TOKEN="t", CAIRN_ROOT=str(repo.path))
 
 
 @pytest.mark.requirement("ruling/doors-http/token-checked")

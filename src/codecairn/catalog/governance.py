@@ -46,8 +46,8 @@ _MOST_GROUPS = 10
 """Keeping what groups matched takes time that grows with their square: 20,000 of them took 48 s on four letters."""
 
 _LONGEST_REVIEW_S = 2.0
-_SHORTEST_KEY = 20
-_ENTROPY_OF_KEYS = 3.5
+_KEY = re.compile(r"[A-Za-z0-9+/=_-]{20,}")
+_HEXADECIMAL = re.compile(r"[0-9A-Fa-f]{32,}")
 _SECRET_WORDS = re.compile(r"(?i)secret|credential|token|password|passwd|private|api.?key|\bkey\b|aws")
 
 _Id = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -207,8 +207,11 @@ def _shown(match: str, rule: CompiledRule) -> str:
 
 
 def _looks_random(match: str) -> bool:
-    """A long run without a space and of many kinds of character: a key whose shape nobody told us."""
-    return len(match) >= _SHORTEST_KEY and not re.search(r"\s", match) and _entropy(match) >= _ENTROPY_OF_KEYS
+    """A key whose shape nobody told us: a long run of digits and letters small and large, or of hexadecimal digits."""
+    if _HEXADECIMAL.fullmatch(match):
+        return True
+    kinds = (str.isdigit, str.islower, str.isupper)
+    return bool(_KEY.fullmatch(match)) and all(any(map(kind, match)) for kind in kinds)
 
 
 class Where(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):

@@ -15,11 +15,9 @@ from codecairn.catalog.entries import Catalog, Entry, normalised
 _WHOLE_TITLE, _TITLE_START, _TITLE_WORD, _TITLE, _BODY_WORD, _BODY = range(6)
 _OCCURRENCES_LOOKED_AT = 64
 
-Rank = tuple[int, int, str]
-"""Where and how it matches, the entry's priority, its id: smaller is better, and no two entries share one."""
 
-
-def search(catalog: Catalog, q: str) -> list[tuple[Rank, Entry]]:
+def search(catalog: Catalog, q: str) -> list[Entry]:
+    """By where and how it matches, then by priority, then by id."""
     needle = normalised(q).casefold()
     found = [
         ((_match(entry, needle), entry.value.priority, entry.value.id), entry)
@@ -27,7 +25,7 @@ def search(catalog: Catalog, q: str) -> list[tuple[Rank, Entry]]:
         if needle in entry.folded_title or needle in entry.folded_body
     ]
     found.sort(key=itemgetter(0))
-    return found
+    return [entry for _, entry in found]
 
 
 def _match(entry: Entry, needle: str) -> int:

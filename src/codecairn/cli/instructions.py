@@ -43,8 +43,12 @@ def check(root: str | None) -> None:
     found = [*problems, *findings(catalog)]
     for problem in found:
         click.echo(str(problem))
-    click.echo(f"{len(catalog.entries)} entries, {len(found)} {'finding' if len(found) == 1 else 'findings'}")
+    click.echo(f"{_counted(len(catalog.entries), 'entry', 'entries')}, {_counted(len(found), 'finding', 'findings')}")
     sys.exit(1 if found else 0)
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
 
 
 @command.command(

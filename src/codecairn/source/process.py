@@ -20,7 +20,8 @@ _CHUNK = 1 << 16
 # A process group of its own, so that what a program starts can be stopped with it.
 _APART: dict[str, Any] = {"creationflags": 0x00000200} if sys.platform == "win32" else {"process_group": 0}
 _running: set[subprocess.Popen[bytes]] = set()
-_running_lock = threading.Lock()
+# Reentrant: a signal may end the process while its main thread is starting a child.
+_running_lock = threading.RLock()
 
 
 @dataclass(frozen=True)
@@ -111,16 +112,16 @@ def _drain(
 def _child(
     arguments: Sequence[str], folder: Path, environment: Mapping[str, str], *, wants_input: bool
 ) -> Iterator[subprocess.Popen[bytes]]:
-    child = subprocess.Popen(
-        list(arguments),
-        cwd=folder,
-        env=dict(environment),
-        stdin=subprocess.PIPE if wants_input else subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        **_APART,
-    )
     with _running_lock:
+        child = subprocess.Popen(
+            list(arguments),
+            cwd=folder,
+            env=dict(environment),
+            stdin=subprocess.PIPE if wants_input else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            **_APART,
+        )
         _running.add(child)
     try:
         yield child

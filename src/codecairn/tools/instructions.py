@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
-from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Annotated, Any, Literal
 
-import msgspec
 from msgspec import Meta, Struct
 
 from codecairn.catalog import diff, governance
@@ -65,8 +61,7 @@ def instructions_list(
     """The team's rules for agents in this repository. Use it at the start of a task; name `fields` (id, title,
     requirement) to see what there is before reading bodies."""
     catalog = call.project.catalog.current()
-    found = [((entry.value.id,), entry) for entry in catalog.in_category(category)]
-    return _page(call, catalog, _cut(found, _place(cursor, tuple[str]), limit), fields)
+    return _page(call, catalog, _cut(catalog.in_category(category), cursor, limit), fields)
 
 
 @tool(family="catalog", method="instructions/get")
@@ -96,8 +91,7 @@ def instructions_search(
     """Rules whose title or body contains the words, best match first. Use it before acting in an area (auth, releases,
     migrations) to learn what the team requires there."""
     catalog = call.project.catalog.current()
-    found = catalog_search.search(catalog, q)
-    return _page(call, catalog, _cut(found, _place(cursor, catalog_search.Rank), limit), fields)
+    return _page(call, catalog, _cut(catalog_search.search(catalog, q), cursor, limit), fields)
 
 
 @tool(family="catalog", method="instructions/diff")
@@ -189,25 +183,27 @@ def _usage(call: Call) -> KnownUsage:
     return known_usage(lambda: call.project.memory)
 
 
-Place = tuple[Any, ...]
-"""Where an entry stands in an order that has no ties; a page ends at one, and the next begins after it."""
-
-
 @dataclass(frozen=True)
 class _Page:
-    entries: list[Entry]
+    entries: Sequence[Entry]
     total: int | None
     next_cursor: str | None
 
 
-def _cut(found: Sequence[tuple[Place, Entry]], after: Place | None, limit: int | None) -> _Page:
-    """By place and not by number, so that no change of the catalogue between two pages skips or repeats an entry."""
-    start = bisect_right(found, after, key=itemgetter(0)) if after is not None else 0
-    end = min(start + limit, len(found)) if limit is not None else len(found)
-    total = len(found) if end - start < len(found) else None
-    return _Page(
-        [entry for _, entry in found[start:end]], total, _cursor(found[end - 1][0]) if end < len(found) else None
-    )
+def _cut(found: Sequence[Entry], cursor: str | None, limit: int | None) -> _Page:
+    start = _offset(cursor)
+    chosen = found[start : start + limit] if limit is not None else found[start:]
+    end = start + len(chosen)
+    total = len(found) if len(chosen) < len(found) else None
+    return _Page(chosen, total, str(end) if end < len(found) else None)
+
+
+def _offset(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 9:
+        raise InvalidInput("Invalid cursor: it is not one that an earlier answer gave", param="cursor")
+    return int(cursor)
 
 
 def _page(call: Call, catalog: Catalog, page: _Page, fields: Sequence[FieldName] | None) -> EntryPage | ProjectedPage:
@@ -229,17 +225,3 @@ _ATTRIBUTES = dict(zip(CatalogEntry.__struct_encode_fields__, CatalogEntry.__str
 def _projected(entry: CatalogEntry, names: Iterable[str]) -> ProjectedEntry:
     values = {name: getattr(entry, name) for name in names}
     return ProjectedEntry(**{name: value for name, value in values.items() if value is not None})
-
-
-def _cursor(place: Place) -> str:
-    return urlsafe_b64encode(msgspec.json.encode(place)).decode("ascii").rstrip("=")
-
-
-def _place(cursor: str | None, form: Any) -> Place | None:
-    if cursor is None:
-        return None
-    try:
-        place: Place = msgspec.json.decode(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)), type=form)
-    except (ValueError, RecursionError):
-        raise InvalidInput("Invalid cursor: it is not one that an earlier answer gave", param="cursor") from None
-    return place
