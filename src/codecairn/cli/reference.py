@@ -82,7 +82,7 @@ def _command(path: tuple[str, ...]) -> Iterator[str]:
         assert isinstance(found, click.Group)
         found = found.get_command(context, name)
         assert found is not None
-        context = click.Context(found, info_name=name, parent=context, max_content_width=100)
+        context = click.Context(found, info_name=name, parent=context, terminal_width=100, max_content_width=100)
     assert found is not None
     yield ""
     yield f"### `{' '.join(path)}`"
