@@ -42,6 +42,8 @@ async def _show(root: str) -> None:
         if log and len(log.get("commits", [])) > 1:
             refs = {"ref1": log["commits"][1]["hash"][:10], "ref2": "HEAD", "summary": True}
             await _call(client, "git_diff", refs, "What did the last commit change?")
+        prompt = {"prompt": "Audience: release engineers. Deploy with key AKIAIOSFODNN7EXAMPLE."}
+        await _call(client, "prompt_review", prompt, "May this prompt be shared?")
         await _call(
             client, "git_diff", {"ref1": "no-such-branch"}, "And when it cannot answer, it says why and what to do:"
         )
