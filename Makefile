@@ -32,6 +32,7 @@ types: $(VENV)/ready
 bench: $(VENV)/ready
 	@$(BIN)/python benchmarks/startup.py
 	@$(BIN)/python benchmarks/git_tools.py
+	@$(BIN)/python benchmarks/instructions.py
 
 # The long trials whole; `make test` runs a seeded tenth of each.
 soak: $(VENV)/ready

@@ -26,7 +26,8 @@ from codecairn.serve.jsonrpc import INVALID_PARAMS, advertisement, unknown_tool
 log = logging.getLogger("codecairn.mcp")
 
 INSTRUCTIONS = """\
-Cairn answers questions about this repository from its history and its files.
+Cairn answers questions about this repository: its history, its changes, the rules that hold in it.
+- Which rules does the team set for this area: instructions_search (or instructions_list with fields) before you act.
 - Why is this line so, who wrote it: git_blame on the file and lines, then git_log on the commit's file.
 - What changed lately, or since a tag or date: git_log (filePath, since, until, author).
 - What is on this branch, what have I changed: git_diff (two refs; one ref against the working tree; none: unstaged).
