@@ -76,7 +76,7 @@ def _type(form: dict[str, Any]) -> str:
 
 
 def _command(path: tuple[str, ...]) -> Iterator[str]:
-    context = click.Context(main, info_name=path[0])
+    context = click.Context(main, info_name=path[0], **main.context_settings)
     found: click.Command | None = main
     for name in path[1:]:
         assert isinstance(found, click.Group)
