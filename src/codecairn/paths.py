@@ -16,7 +16,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path, PureWindowsPath
 
 from codecairn.errors import Denied, InvalidInput
@@ -59,15 +59,7 @@ class Guard:
         return relative
 
     def blocks(self, path: str) -> bool:
-        parts = [part for part in path.replace("\\", "/").split("/") if part]
-        return any(_is_blocked_name(part, self._names) for part in parts) or self._blocks_run(parts)
-
-    def _blocks_run(self, parts: list[str]) -> bool:
-        if not self._paths:
-            return False
-        folded = [_folded(part) for part in parts]
-        heads = ["/" + "/".join(folded[:length]) for length in range(1, len(folded) + 1)]
-        return any(fnmatchcase(head, f"*/{pattern}") for head in heads for pattern in self._paths)
+        return _is_blocked(path, self._names, self._paths)
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
@@ -90,6 +82,21 @@ def _denied(path: str, details: str) -> Denied:
     return Denied(f"Permission denied: {path} ({details})", path=path, details=details)
 
 
+@lru_cache(1 << 15)  # a log of a hundred commits asks some five hundred times, mostly about the same files
+def _is_blocked(path: str, names: tuple[str, ...], runs: tuple[str, ...]) -> bool:
+    parts = [part for part in path.replace("\\", "/").split("/") if part]
+    return any(_is_blocked_name(part, names) for part in parts) or _is_blocked_run(parts, runs)
+
+
+def _is_blocked_run(parts: list[str], patterns: tuple[str, ...]) -> bool:
+    if not patterns:
+        return False
+    folded = [_folded(part) for part in parts]
+    heads = ["/" + "/".join(folded[:length]) for length in range(1, len(folded) + 1)]
+    return any(fnmatchcase(head, f"*/{pattern}") for head in heads for pattern in patterns)
+
+
+@lru_cache(1 << 14)
 def _is_blocked_name(name: str, extra: tuple[str, ...]) -> bool:
     # Windows reads `name::$DATA` as `name`; elsewhere the colon is part of it.
     spellings = {_folded(name), _folded(name.split(":", 1)[0])}

@@ -71,10 +71,10 @@ def _service(settings: config.Settings, selection: str) -> Any:
 
 
 def _serve_stdio(settings: config.Settings, selection: str) -> None:
-    service = _service(settings, selection)
-    from codecairn.serve import stdio
+    from codecairn.serve import sdk
 
-    stdio.serve(service)
+    door = sdk.stdio_door()
+    door.serve(_service(settings, selection))
     _leave(0)
 
 

@@ -162,17 +162,19 @@ def _followed(
 
 
 class _Filled:
-    """Whether enough has come; looked at each time the output has doubled, so that reading it stays cheap."""
+    """Whether enough has come; looked at when it may have, then each time a quarter more has come, so that reading
+    it stays cheap. git hands over each commit as it finds it, and may search a second for the next."""
 
     def __init__(self, wanted: int, chosen: Callable[[bytes], list[_Record]]) -> None:
         self._wanted = wanted
         self._chosen = chosen
-        self._next_look = 1 << 14
+        self._next_look = wanted * (_FIELDS_AFTER_HASH + 2)
 
     def __call__(self, output: bytearray) -> bool:
-        if len(output) < self._next_look:
+        fields = output.count(b"\0")
+        if fields < self._next_look:
             return False
-        self._next_look = 2 * len(output)
+        self._next_look = fields + max(_FIELDS_AFTER_HASH + 2, fields // 4)
         return len(self._chosen(bytes(output))) >= self._wanted
 
 
@@ -216,16 +218,16 @@ class _Record:
 
 def _records(output: bytes, short: int, guard: Guard, folder: str = "") -> Iterator[_Record]:
     """Each commit printed, with names seen from `folder`; the last may be cut off, where git was stopped."""
-    tokens = iter(output.split(b"\0"))
+    tokens = iter(decoded(output).split("\0"))
     for token in tokens:
         if not token.strip():
             continue
-        fields = [decoded(each) for each in islice(tokens, _FIELDS_AFTER_HASH)]
+        fields = list(islice(tokens, _FIELDS_AFTER_HASH))
         if len(fields) < _FIELDS_AFTER_HASH:
             return
         changes = _changes(tokens)
-        inside = [_seen_from(folder, change) for change in changes if change.path.startswith(folder)]
-        commit = _commit(decoded(token).strip(), fields, inside, short, guard)
+        inside = [_seen_from(folder, each) for each in changes if each.path.startswith(folder)] if folder else changes
+        commit = _commit(token.strip(), fields, inside, short, guard)
         yield _Record(commit, int(fields[4] or 0), outside=bool(changes) and not inside)
 
 
@@ -246,14 +248,14 @@ def _commit(hash_: str, fields: list[str], files: list[FileChange], short: int, 
     )  # fmt: skip
 
 
-def _changes(tokens: Iterator[bytes]) -> list[FileChange]:
+def _changes(tokens: Iterator[str]) -> list[FileChange]:
     """Status and path tokens, up to the empty one that ends a commit; an empty one stands before them too."""
     changes: list[FileChange] = []
     next(tokens, None)
-    while mark := decoded(next(tokens, b"")).strip():
-        status, first = STATUS.get(mark[0], "modified"), decoded(next(tokens, b""))
+    while mark := next(tokens, "").strip():
+        status, first = STATUS.get(mark[0], "modified"), next(tokens, "")
         if status in ("renamed", "copied"):
-            changes.append(FileChange(path=decoded(next(tokens, b"")), status=status, old_path=first))
+            changes.append(FileChange(path=next(tokens, ""), status=status, old_path=first))
         else:
             changes.append(FileChange(path=first, status=status))
     return changes

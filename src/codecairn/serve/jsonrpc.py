@@ -120,7 +120,7 @@ def unknown_method(request: Request) -> dict[str, Any]:
 def dumps(message: Any) -> bytes:
     """One line. Text that no encoder takes (an id with a lone surrogate) is escaped rather than lost."""
     try:
-        return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        return msgspec.json.encode(message) + b"\n"
     except UnicodeEncodeError:
         return json.dumps(message, separators=(",", ":")).encode() + b"\n"
 

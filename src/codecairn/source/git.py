@@ -83,6 +83,7 @@ _REPAIR = "Run `git fsck` and repair it."
 # Commands that walk history, and so gain from a commit-graph.
 _WALKS = frozenset({"blame", "log", "rev-list"})
 
+_MOST_KNOWN = 10_000
 _OBJECT_ID = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
@@ -120,6 +121,7 @@ class Git:
         self.root = root
         self._timeout = timeout
         self._data = data
+        self._commits: set[str] = set()
         self._layout: tuple[tuple[int, ...], Layout] | None = None
 
     @cached_property
@@ -234,19 +236,38 @@ class Git:
         """The commit id a caller's ref stands for; from here on only the id is used."""
         if not ref.strip() or ref.startswith("-") or has_control(ref):
             raise InvalidInput(f"{complaint}: {printable(ref)}", param=param, reason="not a usable reference")
-        found = self._verified(f"{ref}^{{commit}}", cancel)
+        if ref in self._commits:
+            return ref
+        found = (self.head(cancel) if ref == "HEAD" else None) or self._verified(f"{ref}^{{commit}}", cancel)
         if not found:
             self.layout(cancel)  # if this is no repository at all, say that instead
             raise RefNotFound(f"{complaint}: {printable(ref)}", param=param, ref=printable(ref))
+        # An id never comes to mean another commit, so a full one is asked about once.
+        if len(self._commits) >= _MOST_KNOWN:
+            self._commits.clear()
+        self._commits.add(found)
         return found
 
     def head(self, cancel: Cancel) -> str | None:
         """The commit checked out, or None while there is none."""
+        if (tip := self._head_on_disk(cancel)) is not None:
+            return tip
         if found := self._verified("HEAD^{commit}", cancel):
             return found
         if named := self._verified("HEAD", cancel):
             raise CairnError(f"The repository is damaged: HEAD names {named}, which it does not have", remedy=_REPAIR)
         return None
+
+    def _head_on_disk(self, cancel: Cancel) -> str | None:
+        """HEAD without a process, where it is a plain file naming a plain file; git itself knows the other ways."""
+        git_dir = self.layout(cancel).git_dir
+        try:
+            named = (git_dir / "HEAD").read_text("ascii").strip()
+            if named.startswith("ref: refs/heads/"):
+                named = (git_dir / named.removeprefix("ref: ")).read_text("ascii").strip()
+        except (OSError, ValueError):
+            return None
+        return named if _OBJECT_ID.fullmatch(named) else None
 
     def _verified(self, revision: str, cancel: Cancel) -> str:
         asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", revision)

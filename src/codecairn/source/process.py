@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import selectors
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from codecairn import config
 from codecairn.cancel import Cancel
@@ -61,51 +64,90 @@ def run(
 ) -> Finished:
     """Run to the end, or until `enough` says that what has been read suffices; raises if it takes too long."""
     with _child(arguments, folder, environment, wants_input=stdin is not None) as child:
-        expired = threading.Event()
-
-        def expire() -> None:
-            expired.set()
-            kill(child)
-
-        timer = threading.Timer(timeout, expire)
-        timer.daemon = True
-        timer.start()
-        try:
-            with cancel.stopping(lambda: kill(child)):
-                output, complaint, early = _drain(child, enough, stdin)
-        finally:
-            timer.cancel()
+        with cancel.stopping(lambda: kill(child)):
+            _feed(child, stdin)
+            try:
+                output, complaint, early = _drain(child, enough, time.monotonic() + timeout)
+            except TimeoutError:
+                cancel.check()
+                raise TimedOut(
+                    f"{Path(arguments[0]).stem} did not finish within {timeout:g} seconds", seconds=timeout
+                ) from None
         cancel.check()
-        if expired.is_set():
-            raise TimedOut(f"{Path(arguments[0]).stem} did not finish within {timeout:g} seconds", seconds=timeout)
         return Finished(child.returncode, output, complaint.decode("utf-8", "replace").strip(), early)
 
 
-def _drain(
-    child: subprocess.Popen[bytes], enough: Callable[[bytearray], bool] | None, stdin: bytes | None
-) -> tuple[bytes, bytes, bool]:
-    assert child.stdout is not None
-    assert child.stderr is not None
-    stderr = child.stderr
+def _feed(child: subprocess.Popen[bytes], stdin: bytes | None) -> None:
+    if stdin is None or child.stdin is None:
+        return
+    with contextlib.suppress(BrokenPipeError):
+        child.stdin.write(stdin)
+        child.stdin.close()
+
+
+Enough = Callable[[bytearray], bool]
+Drained = tuple[bytes, bytes, bool]
+
+
+def _drain_selecting(child: subprocess.Popen[bytes], enough: Enough | None, deadline: float) -> Drained:
+    """Both pipes to their end, in this thread: starting two others costs a millisecond, a fifth of a small command."""
+    output, complaint = bytearray(), bytearray()
+    with selectors.DefaultSelector() as pipes:
+        pipes.register(_pipe(child.stdout), selectors.EVENT_READ, output)
+        pipes.register(_pipe(child.stderr), selectors.EVENT_READ, complaint)
+        while pipes.get_map():
+            ready = pipes.select(max(0.0, deadline - time.monotonic()))
+            if not ready:
+                kill(child)
+                raise TimeoutError
+            for key, _ in ready:
+                chunk = os.read(key.fd, _CHUNK)
+                key.data.extend(chunk)
+                if not chunk:
+                    pipes.unregister(key.fileobj)
+            if enough is not None and enough(output):
+                kill(child)
+                child.wait()
+                return bytes(output), bytes(complaint), True
+    child.wait()
+    return bytes(output), bytes(complaint), False
+
+
+def _drain_threaded(child: subprocess.Popen[bytes], enough: Enough | None, deadline: float) -> Drained:
+    """The same where pipes cannot be selected on: Windows."""
+    stdout, stderr = _pipe(child.stdout), _pipe(child.stderr)
+    expired = threading.Event()
     complaint: list[bytes] = []
+
+    def expire() -> None:
+        expired.set()
+        kill(child)
+
+    timer = threading.Timer(max(0.0, deadline - time.monotonic()), expire)
+    timer.daemon = True
+    timer.start()
     listener = threading.Thread(target=lambda: complaint.append(stderr.read()), daemon=True)
     listener.start()
-    if stdin is not None and child.stdin:
-        try:
-            child.stdin.write(stdin)
-            child.stdin.close()
-        except BrokenPipeError:
-            pass
     output, early = bytearray(), False
-    while chunk := child.stdout.read1(_CHUNK):  # type: ignore[attr-defined]
+    while not early and (chunk := os.read(stdout.fileno(), _CHUNK)):
         output += chunk
         if enough is not None and enough(output):
             early = True
             kill(child)
-            break
     child.wait()
+    timer.cancel()
     listener.join()
+    if expired.is_set():
+        raise TimeoutError
     return bytes(output), b"".join(complaint), early
+
+
+_drain = _drain_threaded if sys.platform == "win32" else _drain_selecting
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    assert pipe is not None
+    return pipe
 
 
 @contextmanager
