@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from codecairn import __version__
 from codecairn.connection import Connection
 from codecairn.serve import Service
-from codecairn.serve.jsonrpc import INVALID_PARAMS, advertisement, unknown_tool
+from codecairn.serve.jsonrpc import INVALID_PARAMS, advertisement, tool_result, unknown_tool
 
 log = logging.getLogger("codecairn.mcp")
 
@@ -48,7 +48,7 @@ def build(service: Service, connection_of: ConnectionOf, door: str) -> Server[An
         del ctx, params
         return types.ListToolsResult(tools=[_tool(advertisement(each)) for each in service.registry.tools.values()])
 
-    async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         tool = service.registry.find(params.name)
         if tool is None:
             data = unknown_tool(service.registry, params.name)
@@ -63,11 +63,8 @@ def build(service: Service, connection_of: ConnectionOf, door: str) -> Server[An
         if reply.as_rpc_error and ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             fault = reply.rpc_error
             raise MCPError(fault.code, fault.message, fault.data)
-        return types.CallToolResult(
-            content=[types.TextContent(type="text", text=reply.text)],
-            structured_content=reply.value,
-            is_error=reply.error is not None,
-        )
+        modern = {"resultType": "complete"} if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else {}
+        return tool_result(reply) | modern
 
     async def roots_changed(ctx: Context, params: types.NotificationParams) -> None:
         del params
@@ -79,10 +76,11 @@ def build(service: Service, connection_of: ConnectionOf, door: str) -> Server[An
         title="Cairn",
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
-        on_call_tool=call_tool,
         get_tool_input_schema=lambda name: tool.input_schema if (tool := service.registry.find(name)) else None,
     )
     server.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, roots_changed)
+    # Registered by name because a plain dict is answered with, which spares two copies of a large value.
+    server.add_request_handler("tools/call", types.CallToolRequestParams, call_tool)
     server.middleware[:] = [_internal_errors]
     return server
 

@@ -278,7 +278,7 @@ class StdioDoor:
 
     async def _forward(self, from_sdk: Any) -> None:
         async for item in from_sdk:
-            message = item.message.model_dump(by_alias=True, exclude_unset=True, mode="json")
+            message = _wire_form(item.message)
             if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
                 owed = self._settled(message["id"])
                 if owed.method == "initialize" and "result" in message:
@@ -310,6 +310,13 @@ class StdioDoor:
         array.missing -= 1
         if array.missing == 0 and array.answers:
             self._wire.send(jsonrpc.dumps(array.answers))
+
+
+def _wire_form(message: types.JSONRPCMessage) -> dict[str, Any]:
+    """A result is plain JSON already; walking a large one again costs milliseconds."""
+    if isinstance(message, types.JSONRPCResponse):
+        return jsonrpc.result(message.id, message.result)
+    return message.model_dump(by_alias=True, exclude_unset=True, mode="json")
 
 
 def _key(id_: Any) -> str:
