@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import codecairn
+from codecairn.parse.language import languages
 from tests.support.wire import ServerProcess
 
 ROOT = Path(__file__).parent.parent
@@ -86,7 +87,8 @@ def test_every_runtime_import_is_a_declared_dependency() -> None:
     assert isinstance(dependencies, list)
     names = {re.split(r"[<>=!~; \[]", each, maxsplit=1)[0].lower() for each in dependencies}
     owners = metadata.packages_distributions()
-    needed = {owners[module][0].lower() for module in top_level_imports()}
+    grammars = {language.data.grammar.partition(":")[0] for language in languages().values()}
+    needed = {owners[module][0].lower() for module in top_level_imports() | grammars}
     assert needed == names
 
 

@@ -20,7 +20,7 @@ PACKAGE = Path(codecairn.__file__).parent
 LAYERS: list[set[str]] = [
     {"codecairn", "types", "errors", "config", "paths", "text", "cancel", "redact", "metrics", "connection", "logs"},
     {"source"},
-    {"history", "store", "catalog"},
+    {"history", "store", "catalog", "parse"},
     {"project"},
     {"tools"},
     {"serve"},

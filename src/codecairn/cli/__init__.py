@@ -13,6 +13,7 @@ COMMANDS = {
     "demo": "Show what Cairn does, on the repository you are in, through a real MCP client.",
     "gates": "Evaluate the policy gates of the instruction catalogue.",
     "instructions": "Check the instruction catalogue, or import rules into it.",
+    "outline": "Print the symbols of source files.",
     "reference": "Print the reference of tools and commands as Markdown.",
     "schemas": "Print the whole JSON Schemas of the tools.",
     "serve": "Serve the tools over stdio, or over HTTP with --http.",

@@ -1,0 +1,180 @@
+"""What the definitions query finds, as it finds it: definitions, imports, bindings, docs inside, the package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any
+
+from codecairn.parse.facts import Import
+from codecairn.parse.kinds import KINDS, LOCAL, TYPES
+from codecairn.parse.language import Language
+from codecairn.parse.nodes import first_text, name_of, path_and_name, text_of, unquoted
+
+
+@dataclass
+class Definition:
+    kind: str
+    name: str
+    start: int
+    end: int
+    name_start: int
+    name_line: int
+    node: Any
+    body_start: int | None
+    body_end: int
+    returns: str
+    owner: str
+    is_scope: bool = False
+    is_dropped: bool = False
+    is_static: bool = False
+    arity: int = 0
+    is_declared: bool = False
+    is_prototype: bool = False
+    doc: str = ""
+    start_line: int = 0
+    end_line: int = 0
+
+    @property
+    def adds_to_type(self) -> bool:
+        return self.is_scope and self.body_start is not None
+
+
+@dataclass
+class Found:
+    definitions: list[Definition] = field(default_factory=list)
+    imports: list[Import] = field(default_factory=list)
+    bindings: dict[int, tuple[int, str, str, int]] = field(default_factory=dict)
+    docs: dict[int, str] = field(default_factory=dict)
+    package: str = ""
+    packages: list[Definition] = field(default_factory=list)
+    itself: str = ""
+
+
+def matches_in(language: Language, roots: list[Any], source: bytes) -> Found:
+    from tree_sitter import QueryCursor  # noqa: PLC0415
+
+    found = Found()
+    seen: set[int] = set()
+    matches = [match for root in roots for match in QueryCursor(language.definitions).matches(root)]
+    # Matches come in the order they end; patterns are ranked by the order they are written.
+    for pattern, captures in sorted(matches, key=itemgetter(0)):
+        kind = next((name for name in captures if name in KINDS or name == "scope"), None)
+        if "package" in captures:
+            _take_package(found, captures, language, source)
+        elif kind is not None and ("name" in captures or kind == "scope"):
+            _take_definition(found, seen, kind, captures, language, source)
+        elif "import" in captures:
+            found.imports += _imports(captures, language, pattern, source)
+            seen.update(node.start_byte for each in ("imported", "alias") for node in captures.get(each, ()))
+        elif "local" in captures:
+            found.definitions.append(_unnamed("local", captures["local"][0]))
+        elif "binding" in captures:
+            _take_binding(found, captures, source)
+        elif "documented" in captures:
+            found.docs[captures["documented"][0].start_byte] = text_of(captures["doc"][0], source)
+        elif "itself" in captures:
+            found.itself = text_of(captures["itself"][0], source)
+    if len({each.name for each in found.packages}) == 1:
+        found.package = found.package or found.packages[0].name
+    else:
+        found.definitions += found.packages
+    return found
+
+
+def _take_package(found: Found, captures: Any, language: Language, source: bytes) -> None:
+    name = _path(captures["package"], language, source)
+    if "scope" in captures:
+        found.packages.append(_unnamed("scope", captures["scope"][0], name))
+    elif not found.package:
+        found.package = name
+
+
+def _take_definition(found: Found, seen: set[int], kind: str, captures: Any, language: Language, source: bytes) -> None:
+    node = captures[kind][0]
+    if "name" not in captures:
+        found.definitions.append(_unnamed("scope", node))
+        return
+    parameters = captures.get("parameters")
+    told: set[str] = set()  # `const f = memo(function f() {…})` says one name twice
+    for name_node in captures["name"]:
+        if name_node.start_byte in seen:
+            continue
+        seen.add(name_node.start_byte)
+        prefix, name = path_and_name(name_node, language, source)
+        if kind == "scope":
+            prefix, name = "", name_of(name_node, source)
+        if not name or name in told:  # no name: the parser put in what a broken text leaves out
+            continue
+        told.add(name)
+        body = captures.get("body")
+        found.definitions.append(
+            Definition(
+                kind=kind, name=name, start=node.start_byte, end=node.end_byte,
+                name_start=name_node.start_byte, name_line=name_node.start_point[0] + 1, node=node,
+                body_start=body[0].start_byte if body else None,
+                body_end=body[0].end_byte if body else 0, returns=first_text(captures, "returns", source),
+                owner=prefix or _path(captures.get("owner", ()), language, source), is_scope=kind == "scope",
+                is_static="static" in captures, arity=parameters[0].named_child_count if parameters else 0,
+                is_declared="declared" in captures, is_prototype="prototype" in captures,
+            )
+        )  # fmt: skip
+
+
+def _path(nodes: Iterable[Any], language: Language, source: bytes) -> str:
+    return language.data.separator.join(text_of(node, source) for node in nodes)
+
+
+def _unnamed(kind: str, node: Any, name: str = "") -> Definition:
+    return Definition(
+        kind=kind, name=name, start=node.start_byte, end=node.end_byte, name_start=-1, name_line=0, node=node,
+        body_start=None, body_end=0, returns="", owner="", is_scope=True,
+    )  # fmt: skip
+
+
+def _imports(captures: Any, language: Language, pattern: int, source: bytes) -> Iterable[Import]:
+    settings = language.definitions.pattern_settings(pattern)
+    parts = (unquoted(text_of(node, source)) for node in captures.get("module", ()))
+    module = language.data.module.separator.join(parts)
+    line = captures["import"][0].start_point[0] + 1
+    alias, exported = unquoted(first_text(captures, "alias", source)), "exported" in captures
+    alias = alias or settings.get("alias", "")
+    if "wildcard" in captures:
+        yield Import(module, "*", alias, line, exported)
+    elif "imported" in captures:
+        for node in captures["imported"]:
+            prefix, name = path_and_name(node, language, source)
+            yield Import(module or prefix, name, alias, line, exported)
+    else:
+        yield Import(module, settings.get("imported", ""), alias, line, exported)
+
+
+def _take_binding(found: Found, captures: Any, source: bytes) -> None:
+    told = first_text(captures, "of", source) or first_text(captures, "made", source)
+    if not told:
+        return
+    for node in captures["binding"]:
+        binding = (node.start_byte, text_of(node, source), " ".join(told.split()), node.start_point[0] + 1)
+        found.bindings.setdefault(node.start_byte, binding)
+
+
+def without_locals(definitions: list[Definition]) -> list[Definition]:
+    """Variables inside functions are no symbols; they are many, and left out before more is asked about them.
+
+    Nor are prototypes there, or of what the file defines.
+    """
+    kept: list[Definition] = []
+    stack: list[Definition] = []
+    defined = {(each.name, each.arity) for each in definitions if each.kind == "function" and not each.is_prototype}
+    for each in sorted(definitions, key=lambda each: (each.start, -each.end)):
+        while stack and stack[-1].end <= each.start:
+            stack.pop()
+        if (each.kind in ("var", "const") or each.is_prototype) and stack and stack[-1].kind in LOCAL:
+            continue
+        if each.is_prototype and (each.name, each.arity) in defined and not (stack and stack[-1].kind in TYPES):
+            continue
+        stack.append(each)
+        if each.kind != "local":
+            kept.append(each)
+    return kept

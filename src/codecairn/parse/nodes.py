@@ -1,0 +1,53 @@
+"""Reading the nodes of a syntax tree: their text, the names in it, and where the grammar failed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from codecairn.parse.language import Language
+
+
+def errors_in(root: Any) -> int:
+    """How many stretches the grammar could not read; found by descending only where there is one."""
+    if not root.has_error:
+        return 0
+    count, nodes = 0, [root]
+    while nodes:
+        node = nodes.pop()
+        if node.is_error or node.is_missing:
+            count += 1
+        elif node.has_error:
+            nodes += node.children
+    return count
+
+
+def text_of(node: Any, source: bytes) -> str:
+    return source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+
+def name_of(node: Any, source: bytes) -> str:
+    """As written, less the quotes or the colon of a name given as a literal or a key."""
+    text = text_of(node, source)
+    if text[:1] in "\"'`" or (text[:1] == "<" and text[1:2].isalnum()):
+        return unquoted(text)
+    if text[-1] in ": " and text[0].isalpha():
+        return text.rstrip(": ")
+    return text[1:] if text[0] == ":" and text[1:2].isidentifier() else text
+
+
+def path_and_name(node: Any, language: Language, source: bytes) -> tuple[str, str]:
+    """What is before the last separator, and the rest, where the grammar has a whole path as one token."""
+    name = name_of(node, source)
+    if not language.data.paths or node.type not in language.data.paths:
+        return "", name
+    prefix, _, last = name.rpartition(language.data.separator)
+    return prefix, last
+
+
+def first_text(captures: Any, name: str, source: bytes) -> str:
+    nodes = captures.get(name)
+    return text_of(nodes[0], source) if nodes else ""
+
+
+def unquoted(text: str) -> str:
+    return text[1:-1] if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'`" else text.strip("<>")
