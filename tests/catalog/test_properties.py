@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.catalog.catalogue import Catalogue, Client, aggregate, client_of, entry, sha256
@@ -127,6 +127,7 @@ def test_any_change_of_a_signed_body_shows_and_nothing_else_does(
 
 
 @given(before=st.text(max_size=10), q=texts, after=st.text(max_size=10), in_title=st.booleans())
+@example(before="", q="\r", after="", in_title=True)
 def test_a_search_finds_every_text_that_contains_the_words(
     stage: Stage, before: str, q: str, after: str, in_title: bool
 ) -> None:

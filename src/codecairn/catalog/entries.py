@@ -202,7 +202,7 @@ def _entry(name: str, file: EntryFile) -> Entry:
         risk_score=100 - file.priority + RISK[file.requirement],
     )  # fmt: skip
     stored = file.source_hash.lower() if file.source_hash else None
-    return Entry(value, stored, name, file.title.casefold(), body.casefold())
+    return Entry(value, stored, name, normalised(file.title).casefold(), body.casefold())
 
 
 def normalised(body: str) -> str:
