@@ -32,7 +32,7 @@ async def _show(root: str) -> None:
         name = client.server_info.name if client.server_info else "The server"
         _line(f"{name} answered in {ready:.0f} ms, {len(tools)} tools:")
         for tool in tools:
-            _line(f"  {tool.name:<18} {(tool.description or '').split('. ')[0]}.")
+            _line(f"  {tool.name:<20} {(tool.description or '').split('. ')[0]}.")
         await _call(client, "health_check", {}, "Is it well?")
         log = await _call(client, "git_log", {"maxCount": 3}, "What was done lately?")
         path = _a_text_file(log)
