@@ -8,12 +8,12 @@ from operator import itemgetter
 from typing import Any
 
 from codecairn.parse.facts import Import
-from codecairn.parse.kinds import KINDS, LOCAL, TYPES
+from codecairn.parse.kinds import DEFINED, LOCAL, TYPES
 from codecairn.parse.language import Language
 from codecairn.parse.nodes import first_text, name_of, path_and_name, text_of, unquoted
 
 
-@dataclass
+@dataclass(slots=True)
 class Definition:
     kind: str
     name: str
@@ -35,13 +35,15 @@ class Definition:
     doc: str = ""
     start_line: int = 0
     end_line: int = 0
+    above: int = 0
+    """The line on which the comment above it begins; 0 where there is none."""
 
     @property
     def adds_to_type(self) -> bool:
         return self.is_scope and self.body_start is not None
 
 
-@dataclass
+@dataclass(slots=True)
 class Found:
     definitions: list[Definition] = field(default_factory=list)
     imports: list[Import] = field(default_factory=list)
@@ -59,27 +61,73 @@ def matches_in(language: Language, roots: list[Any], source: bytes) -> Found:
     seen: set[int] = set()
     matches = [match for root in roots for match in QueryCursor(language.definitions).matches(root)]
     # Matches come in the order they end; patterns are ranked by the order they are written.
-    for pattern, captures in sorted(matches, key=itemgetter(0)):
-        kind = next((name for name in captures if name in KINDS or name == "scope"), None)
-        if "package" in captures:
-            _take_package(found, captures, language, source)
-        elif kind is not None and ("name" in captures or kind == "scope"):
-            _take_definition(found, seen, kind, captures, language, source)
-        elif "import" in captures:
+    matches.sort(key=itemgetter(0))
+    told = [(*_role(captures), pattern, captures) for pattern, captures in matches]
+    locals_ = _local_variables(told)
+    for number, (role, kind, pattern, captures) in enumerate(told):
+        if role == "definition":
+            if number in locals_:
+                seen.update(node.start_byte for node in captures["name"])
+            else:
+                _take_definition(found, seen, kind, captures, language, source)
+        elif role == "binding":
+            _take_binding(found, captures, source)
+        elif role == "import":
             found.imports += _imports(captures, language, pattern, source)
             seen.update(node.start_byte for each in ("imported", "alias") for node in captures.get(each, ()))
-        elif "local" in captures:
-            found.definitions.append(_unnamed("local", captures["local"][0]))
-        elif "binding" in captures:
-            _take_binding(found, captures, source)
-        elif "documented" in captures:
+        elif role == "documented":
             found.docs[captures["documented"][0].start_byte] = text_of(captures["doc"][0], source)
-        elif "itself" in captures:
+        elif role == "local":
+            found.definitions.append(_unnamed("local", captures["local"][0]))
+        elif role == "package":
+            _take_package(found, captures, language, source)
+        elif role == "itself":
             found.itself = text_of(captures["itself"][0], source)
     if len({each.name for each in found.packages}) == 1:
         found.package = found.package or found.packages[0].name
     else:
         found.definitions += found.packages
+    return found
+
+
+_ROLES = ("import", "local", "binding", "documented", "itself")
+
+
+def _role(captures: Any) -> tuple[str, str]:
+    """What a match tells, and the kind where that is a definition."""
+    if "package" in captures:
+        return "package", ""
+    for name in captures:
+        if name in DEFINED:
+            if "name" in captures or name == "scope":
+                return "definition", name
+            break
+    return next((role for role in _ROLES if role in captures), ""), ""
+
+
+def _local_variables(told: list[tuple[str, str, int, Any]]) -> set[int]:
+    """The numbers of those matches that are variables of a function: the most of all, so nothing more is asked of them.
+
+    What a function is around is found from those that are no variables; a variable around another is itself local, or
+    has a function or a type in between.
+    """
+    edges: list[tuple[int, int, int]] = []
+    for number, (role, kind, _, captures) in enumerate(told):
+        if role in {"definition", "local"}:
+            node = captures[kind or "local"][0]
+            edges.append((node.start_byte, -node.end_byte, number))
+    edges.sort()
+    found: set[int] = set()
+    stack: list[tuple[int, bool]] = []
+    for start, end, number in edges:
+        while stack and stack[-1][0] >= -start:
+            stack.pop()
+        kind = told[number][1]
+        if kind in {"var", "const"}:
+            if stack and stack[-1][1]:
+                found.add(number)
+        else:
+            stack.append((end, kind in LOCAL or not kind))
     return found
 
 
@@ -114,8 +162,10 @@ def _take_definition(found: Found, seen: set[int], kind: str, captures: Any, lan
                 kind=kind, name=name, start=node.start_byte, end=node.end_byte,
                 name_start=name_node.start_byte, name_line=name_node.start_point[0] + 1, node=node,
                 body_start=body[0].start_byte if body else None,
-                body_end=body[0].end_byte if body else 0, returns=first_text(captures, "returns", source),
-                owner=prefix or _path(captures.get("owner", ()), language, source), is_scope=kind == "scope",
+                body_end=body[0].end_byte if body else 0,
+                returns=first_text(captures, "returns", source) if "returns" in captures else "",
+                owner=prefix or (_path(captures["owner"], language, source) if "owner" in captures else ""),
+                is_scope=kind == "scope",
                 is_static="static" in captures, arity=parameters[0].named_child_count if parameters else 0,
                 is_declared="declared" in captures, is_prototype="prototype" in captures,
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from codecairn.parse.deadline import Deadline
 from codecairn.parse.definitions import Definition, Found
 from codecairn.parse.language import Language
 from codecairn.parse.nodes import text_of
@@ -15,9 +16,10 @@ _LONGEST_DOC = 4000
 _TAG = re.compile(r"""</?\w+(?:\s+(?:cref|name|langword|href)="([^"]*)")?[^<>]*>""")
 
 
-def settled(found: Found, language: Language, source: bytes) -> list[Definition]:
+def settled(found: Found, language: Language, source: bytes, deadline: Deadline) -> list[Definition]:
     """Definitions with their true extent and doc, outermost first; one per name where a name is assigned repeatedly."""
     for each in found.definitions:
+        deadline.check()
         if found.itself:
             each.owner = f"{each.owner}.".removeprefix(f"{found.itself}.").rstrip(".")
         outer = each.node
@@ -28,7 +30,8 @@ def settled(found: Found, language: Language, source: bytes) -> list[Definition]
         last = _last_part(outer, language, source)
         each.start, each.end = first.start_byte, last.end_byte
         each.start_line, each.end_line = first.start_point[0] + 1, _end_line(last)
-        each.doc = _clean_doc(inside if inside is not None else _doc_above(outer, language, source), language)
+        told, each.above = _doc_above(outer, language, source)
+        each.doc = _clean_doc(told if inside is None else inside, language)
     found.definitions.sort(key=lambda each: (each.start, -each.end, each.name_start))
     return found.definitions
 
@@ -88,8 +91,11 @@ def _end_line(node: Any) -> int:
     return int(row) + (1 if column or row == node.start_point[0] else 0)
 
 
-def _doc_above(node: Any, language: Language, source: bytes) -> str:
+def _doc_above(node: Any, language: Language, source: bytes) -> tuple[str, int]:
+    """The comment above a definition and the line it begins on."""
     data, lines = language.data, list[str]()
+    if not data.apart and _stands_apart(node.start_byte, source, data.markers):
+        return "", 0
     above, below_row = node.prev_sibling, node.start_point[0]
     while above is None and node.parent is not None and node.parent.start_byte == node.start_byte:
         node = node.parent  # the first of a block: what is written above it stands above the block
@@ -110,7 +116,17 @@ def _doc_above(node: Any, language: Language, source: bytes) -> str:
             lines.append(text_of(above, source))
         below_row = above.start_point[0]
         above = above.prev_sibling
-    return "\n".join(reversed(lines))
+    return "\n".join(reversed(lines)), below_row + 1 if lines else 0
+
+
+def _stands_apart(start: int, source: bytes, markers: tuple[str, ...]) -> bool:
+    """Whether the line before is blank, and the one before that no comment, which may count the blank as its end."""
+    end = source.rfind(b"\n", 0, start)
+    above = source.rfind(b"\n", 0, end) if end > 0 else -1
+    if source[above + 1 : max(end, 0)].strip():
+        return False
+    before = source[source.rfind(b"\n", 0, above) + 1 : above].strip() if above > 0 else b""
+    return not before.startswith(tuple(marker.encode() for marker in markers))
 
 
 def _last_comment(node: Any, language: Language) -> Any:
@@ -130,6 +146,8 @@ def _starts_line(node: Any, source: bytes) -> bool:
 
 def _clean_doc(doc: str, language: Language) -> str:
     text = doc.strip()
+    if not text:
+        return ""
     kept = []
     for line in text.splitlines():
         bare = line.strip()

@@ -12,7 +12,7 @@ Kind = Literal[
 EdgeKind = Literal["calls", "imports", "implements", "extends", "references"]
 
 
-class Symbol(Struct, frozen=True, array_like=True):
+class Symbol(Struct, frozen=True, array_like=True, gc=False):
     """A definition. `parent` is the position of the enclosing symbol in the file's list, or -1."""
 
     kind: Kind
@@ -32,7 +32,7 @@ class Symbol(Struct, frozen=True, array_like=True):
     returns: str
 
 
-class Site(Struct, frozen=True, array_like=True):
+class Site(Struct, frozen=True, array_like=True, gc=False):
     """A name used. `symbol` is the innermost definition around it, or -1."""
 
     kind: EdgeKind
@@ -46,7 +46,7 @@ class Site(Struct, frozen=True, array_like=True):
     """The type whose scope it heads (`impl A for T`, `extension T: A`), where that type is not in this file."""
 
 
-class Import(Struct, frozen=True, array_like=True):
+class Import(Struct, frozen=True, array_like=True, gc=False):
     """One imported name. An empty `name` imports the module itself; `*` everything in it; an empty `module` is
     the file itself, which exports one of its own names under another."""
 
@@ -57,7 +57,7 @@ class Import(Struct, frozen=True, array_like=True):
     exported: bool
 
 
-class Binding(Struct, frozen=True, array_like=True):
+class Binding(Struct, frozen=True, array_like=True, gc=False):
     """A variable, parameter or field whose type the file tells: by annotation, or by the constructor it is given."""
 
     name: str
@@ -66,7 +66,7 @@ class Binding(Struct, frozen=True, array_like=True):
     symbol: int
 
 
-class Chunk(Struct, frozen=True, array_like=True):
+class Chunk(Struct, frozen=True, array_like=True, gc=False):
     """A stretch of lines to search and show; `symbol` is what it is the text of, or -1."""
 
     start_line: int
@@ -85,3 +85,8 @@ class FileFacts(Struct, frozen=True, array_like=True):
     chunks: list[Chunk]
     lines: int
     error_nodes: int
+    titles: list[str] = []
+    """For each chunk of a document the headings it stands under, `Install > Linux`; empty for code."""
+    error_line: int = 0
+    error_share: float = 0.0
+    """Where the first stretch begins that the grammar could not read, and how much of the file such stretches are."""

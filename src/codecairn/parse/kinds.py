@@ -17,3 +17,6 @@ CALLABLE = frozenset({"function", "method"})
 
 
 LOCAL = CALLABLE | {"local"}
+
+
+DEFINED = KINDS | {"scope"}

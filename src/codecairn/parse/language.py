@@ -156,14 +156,14 @@ class Language:
             blanked[start:end] = b" " * (end - start)
         return bytes(blanked)
 
-    def parse_within(self, source: bytes, node: Any) -> Any:
-        """The tree of what a node's brackets hold, with positions as in the file."""
+    def parser_within(self, node: Any) -> Any:
+        """A parser of what a node's brackets hold, with positions as in the file."""
         from tree_sitter import Parser, Range  # noqa: PLC0415
 
         (first, left), (last, right) = node.start_point, node.end_point
         # Plain tuples: a Range made of Points (tree-sitter 0.26.0) frees them while they are in use.
         part = Range((first, left + 1), (last, right - 1), node.start_byte + 1, node.end_byte - 1)
-        return Parser(self._grammar, included_ranges=[part]).parse(source).root_node
+        return Parser(self._grammar, included_ranges=[part])
 
     def module_path(self, path: str, package: str) -> str:
         """The module a file is, as its language writes it."""

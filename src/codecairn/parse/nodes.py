@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from codecairn.parse.language import Language
 
+_MISSING_COSTS = 40
+"""Bytes. A token that should be there is none, and the line around it is read wrongly."""
 
-def errors_in(root: Any) -> int:
-    """How many stretches the grammar could not read; found by descending only where there is one."""
+
+class Errors(NamedTuple):
+    stretches: int
+    line: int
+    """Of the first, or 0."""
+    share: float
+    """How much of the text could not be read."""
+
+
+def errors_in(root: Any) -> Errors:
+    """The stretches the grammar could not read; found by descending only where there is one."""
     if not root.has_error:
-        return 0
-    count, nodes = 0, [root]
+        return Errors(0, 0, 0.0)
+    lines, lost, nodes = [], 0, [root]
     while nodes:
         node = nodes.pop()
         if node.is_error or node.is_missing:
-            count += 1
+            lines.append(node.start_point[0] + 1)
+            lost += max(node.end_byte - node.start_byte, _MISSING_COSTS)
         elif node.has_error:
             nodes += node.children
-    return count
+    return Errors(len(lines), min(lines, default=0), min(1.0, lost / max(root.end_byte, 1)))
 
 
 def text_of(node: Any, source: bytes) -> str:
@@ -27,7 +39,10 @@ def text_of(node: Any, source: bytes) -> str:
 
 def name_of(node: Any, source: bytes) -> str:
     """As written, less the quotes or the colon of a name given as a literal or a key."""
-    text = text_of(node, source)
+    return name_in(text_of(node, source))
+
+
+def name_in(text: str) -> str:
     if text[:1] in "\"'`" or (text[:1] == "<" and text[1:2].isalnum()):
         return unquoted(text)
     if text[-1] in ": " and text[0].isalpha():

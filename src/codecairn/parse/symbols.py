@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, repeat
+from operator import sub
 from typing import Any, cast
 
+from codecairn.parse.deadline import Deadline
 from codecairn.parse.definitions import Definition
 from codecairn.parse.facts import Kind, Symbol
 from codecairn.parse.kinds import CALLABLE, TYPES
@@ -41,6 +45,13 @@ class Positions:
             at = self._parents[at] if self._parents[at] >= 0 else -1
         return at
 
+    def all_around(self, ascending: list[int]) -> Iterator[int]:
+        """Which symbol is around each of many bytes: between two edges of symbols it is the same."""
+        edges = sorted({0, *self._starts, *self._ends})
+        firsts = [bisect_left(ascending, edge) for edge in edges] + [len(ascending)]
+        counts = map(sub, firsts[1:], firsts)
+        return chain.from_iterable(map(repeat, map(self.around, edges), counts))
+
 
 @dataclass
 class _Open:
@@ -52,12 +63,17 @@ class _Open:
     owner: str = ""
 
 
-def symbols_of(definitions: list[Definition], language: Language, source: bytes) -> tuple[list[Symbol], Positions]:
+def symbols_of(
+    definitions: list[Definition], language: Language, source: bytes, deadline: Deadline
+) -> tuple[list[Symbol], list[int], Positions]:
+    """The symbols, the line on which the comment above each begins (or 0), and where each stands."""
     symbols: list[Symbol] = []
+    above: list[int] = []
     positions = Positions()
     stack: list[_Open] = []
     ordinals: Counter[tuple[str, str]] = Counter()
     for each in definitions:
+        deadline.check()
         while stack and stack[-1].end <= each.start:
             stack.pop()
         # Names of one node stand side by side, and the first has what is inside: `typedef struct a {…} b`.
@@ -94,11 +110,12 @@ def symbols_of(definitions: list[Definition], language: Language, source: bytes)
                 returns=" ".join(each.returns.split()),
             )
         )  # fmt: skip
+        above.append(each.above)
         # What a constructor does to make a field is still the constructor's doing.
         positions.add(each.start, each.start if kind == "field" and in_function else each.end, inside)
         if not is_beside:
             stack.append(_Open(each.node, each.end, len(symbols) - 1, kind, path, each.owner))
-    return symbols, positions
+    return symbols, above, positions
 
 
 def _type_around(stack: list[_Open]) -> _Open | None:
@@ -134,15 +151,13 @@ def _joined(outer: _Open | None, each: Definition, language: Language) -> str:
 
 
 def _signature(each: Definition, language: Language, source: bytes) -> str:
-    start = each.node.start_byte
-    end = each.body_start if each.body_start is not None and each.body_start > start else each.node.end_byte
-    tail = b"{\xe2\x80\xa6}" + source[each.body_end : each.node.end_byte] if start < end < each.name_start else b""
-    head = each.node
-    while head.parent is not None and head.parent.type in language.data.heads:
-        head = head.parent
-    text = source[head.start_byte : start].decode("utf-8", "replace")
-    text += _without(language, each.node, source, min(end, start + _LONGEST_HEAD))
-    text += tail.decode("utf-8", "replace")
+    start, stop = each.node.start_byte, each.node.end_byte
+    end = each.body_start if each.body_start is not None and each.body_start > start else stop
+    text = _without(language, each.node, source, min(end, start + _LONGEST_HEAD))
+    if language.data.heads:
+        text = _heads(each.node, language, source) + text
+    if start < end < each.name_start:
+        text += "{…}" + source[each.body_end : stop].decode("utf-8", "replace")
     if each.body_start is None:
         text = text.split("\n\n", 1)[0]
     flat = (
@@ -152,22 +167,45 @@ def _signature(each: Definition, language: Language, source: bytes) -> str:
     return flat if len(flat) <= longest else flat[:longest] + "…"
 
 
+def _heads(node: Any, language: Language, source: bytes) -> str:
+    head = node
+    while head.parent is not None and head.parent.type in language.data.heads:
+        head = head.parent
+    return source[head.start_byte : node.start_byte].decode("utf-8", "replace")
+
+
+_COMMENT = re.compile(rb"#|//|/\*|--|\{-|<!")
+"""How comments begin, in any language here: a head without these has none."""
+
+
 def _without(language: Language, node: Any, source: bytes, end: int) -> str:
     """The node's text up to `end`, less its comments and its own attributes."""
-    kept, start = [], node.start_byte
-    for child in _left_out(node, language.data.comments | language.data.between, language.data.comments, end):
+    start, data = node.start_byte, language.data
+    if not data.between and _COMMENT.search(source, start, end) is None:
+        return source[start:end].decode("utf-8", "replace")
+    kept = []
+    for child in _left_out(node, data.comments | data.between, data.comments, end):
         kept.append(source[start : child.start_byte])
         start = child.end_byte
     return b"".join([*kept, source[start:end]]).decode("utf-8", "replace")
 
 
-def _left_out(node: Any, types: frozenset[str], deeper: frozenset[str], end: int) -> Iterable[Any]:
-    for number, child in enumerate(node.children):
-        if child.start_byte >= end:
-            return
-        if child.type in types and child.is_named:
-            yield child
-        elif child.child_count and number == 0 and types is not deeper:
-            yield from _left_out(child, types, deeper, end)  # attributes may stand among the modifiers
-        elif child.child_count and child.start_point[0] != child.end_point[0]:
-            yield from _left_out(child, deeper, deeper, end)
+def _left_out(node: Any, types: frozenset[str], deeper: frozenset[str], end: int) -> Iterator[Any]:
+    """Attributes stand among the node's children or first among its modifiers, comments anywhere."""
+    waiting: list[tuple[Any, frozenset[str] | None]] = [(node, types)]
+    while waiting:
+        around, sought = waiting.pop()
+        if sought is None:
+            yield around
+            continue
+        inner: list[tuple[Any, frozenset[str] | None]] = []
+        for number, child in enumerate(around.children):
+            if child.start_byte >= end:
+                break
+            if child.type in sought and child.is_named:
+                inner.append((child, None))
+            elif child.child_count and number == 0 and sought is not deeper:
+                inner.append((child, sought))
+            elif child.child_count and child.start_point[0] != child.end_point[0]:
+                inner.append((child, deeper))
+        waiting += reversed(inner)

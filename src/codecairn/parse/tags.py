@@ -9,44 +9,63 @@ from __future__ import annotations
 
 from typing import Any
 
-from codecairn.parse.chunks import chunks_of
-from codecairn.parse.definitions import matches_in, without_locals
+from codecairn.parse.chunks import Extent, chunks_of, extents_of
+from codecairn.parse.deadline import Deadline
+from codecairn.parse.definitions import Definition, matches_in, without_locals
 from codecairn.parse.extents import settled, with_clauses_joined
-from codecairn.parse.facts import Binding, FileFacts
+from codecairn.parse.facts import Binding, FileFacts, Symbol
+from codecairn.parse.kinds import HOLDERS
 from codecairn.parse.language import Language
+from codecairn.parse.lines import Lines
 from codecairn.parse.nodes import errors_in
 from codecairn.parse.sites import Enclosing, sites_of
 from codecairn.parse.symbols import symbols_of
 
 
-def extract(language: Language, source: bytes) -> FileFacts:
-    roots = _roots(language, source)
+def extract(language: Language, source: bytes, *, seconds: float | None = None) -> FileFacts:
+    """The facts of one file; `SlowParse` where that takes more processor time than is given."""
+    deadline = Deadline(seconds)
+    text = Lines(source)
+    roots = _roots(language, source, deadline)
     found = matches_in(language, roots, source)
+    deadline.check()
     found.definitions = without_locals(found.definitions)
-    definitions = with_clauses_joined(settled(found, language, source), language)
-    symbols, positions = symbols_of(definitions, language, source)
+    definitions = with_clauses_joined(settled(found, language, source, deadline), language)
+    symbols, above, positions = symbols_of(definitions, language, source, deadline)
     names = {each.name_start for each in found.definitions if not each.is_dropped and not each.adds_to_type}
-    sites = sites_of(language, roots, source, names, Enclosing(symbols, positions, definitions))
-    lines = source.count(b"\n") + (not source.endswith(b"\n") and bool(source))
+    sites = sites_of(language, roots, text, names, Enclosing(symbols, positions, definitions))
     bindings = [
         Binding(name, type_, line, positions.around(start))
         for start, name, type_, line in sorted(found.bindings.values())
     ]
+    errors = errors_in(roots[0])
     return FileFacts(
         language=language.data.name, package=found.package, symbols=symbols, sites=sites,
         imports=sorted(set(found.imports), key=lambda each: (each.line, each.module, each.name)), bindings=bindings,
-        chunks=chunks_of(symbols, lines), lines=lines, error_nodes=errors_in(roots[0]),
+        chunks=chunks_of(extents_of(symbols, above) + _blocks(definitions, symbols), text), lines=text.count,
+        error_nodes=errors.stretches, error_line=errors.line, error_share=errors.share,
     )  # fmt: skip
 
 
-def _roots(language: Language, source: bytes) -> list[Any]:
+def _blocks(definitions: list[Definition], symbols: list[Symbol]) -> list[Extent]:
+    """Blocks that add to a type from outside it are read as part of it."""
+    types = {each.path: number for number, each in enumerate(symbols) if each.kind in HOLDERS}
+    return [
+        Extent(each.start_line, each.end_line, types.get(each.name, -1), each.above or each.start_line, "scope")
+        for each in definitions
+        if each.adds_to_type
+    ]
+
+
+def _roots(language: Language, source: bytes, deadline: Deadline) -> list[Any]:
     """The file's tree, then one for each stretch embedded in it that reads without error as code of its own."""
     from tree_sitter import QueryCursor  # noqa: PLC0415
 
-    roots = [language.parser.parse(language.readable(source)).root_node]
+    roots = [deadline.parse(language.parser, language.readable(source))]
     if language.embedded is not None:
         for root in roots:
-            nodes = QueryCursor(language.embedded).captures(root).get("embedded", ())
-            inner = [language.parse_within(source, node) for node in nodes]
-            roots += [each for each in inner if not each.has_error]
+            for node in QueryCursor(language.embedded).captures(root).get("embedded", ()):
+                inner = deadline.parse(language.parser_within(node), source)
+                if not inner.has_error:
+                    roots.append(inner)
     return roots
