@@ -204,6 +204,8 @@ class Git:
             stamp, layout = self._layout
             if stamp == _stamp(layout.git_dir):
                 return layout
+        if not _is_near(self.root):
+            raise NotARepository("This project is not a git repository")
         layout = self._discover(cancel)
         self._layout = (_stamp(layout.git_dir), layout)
         return layout
@@ -258,6 +260,18 @@ class Git:
             raise CairnError(f"The repository is damaged: HEAD names {named}, which it does not have", remedy=_REPAIR)
         return None
 
+    def branch(self, cancel: Cancel) -> str | None:
+        """The branch checked out, or None where HEAD is a commit."""
+        git_dir = self.layout(cancel).git_dir
+        try:
+            named = (git_dir / "HEAD").read_text("utf-8").strip()
+        except (OSError, ValueError):
+            named = ""
+        if named.startswith("ref: refs/heads/") and not named.endswith("/.invalid"):
+            return named.removeprefix("ref: refs/heads/")
+        asked = self.run("symbolic-ref", "--quiet", "--short", "HEAD", cancel=cancel)
+        return asked.output.decode("utf-8", "replace").strip() or None
+
     def _head_on_disk(self, cancel: Cancel) -> str | None:
         """HEAD without a process, where it is a plain file naming a plain file; git itself knows the other ways."""
         git_dir = self.layout(cancel).git_dir
@@ -303,6 +317,14 @@ class Git:
             for name in sorted(names)
             for part, value in (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
         ]
+
+
+def _is_near(root: Path) -> bool:
+    """Whether there can be a repository: git need not be started to learn that there is none."""
+    try:
+        return (root / "HEAD").exists() or any((each / ".git").exists() for each in (root, *root.parents))
+    except OSError:
+        return True
 
 
 def lacks_objects(finished: Finished) -> bool:

@@ -17,7 +17,9 @@ from typing import IO, Any
 
 from codecairn import config
 from codecairn.cancel import Cancel
-from codecairn.errors import TimedOut
+from codecairn.errors import Cancelled, TimedOut
+
+Child = subprocess.Popen[bytes]
 
 _CHUNK = 1 << 16
 # A process group of its own, so that what a program starts can be stopped with it.
@@ -25,6 +27,7 @@ _APART: dict[str, Any] = {"creationflags": 0x00000200} if sys.platform == "win32
 _running: set[subprocess.Popen[bytes]] = set()
 # Reentrant: a signal may end the process while its main thread is starting a child.
 _running_lock = threading.RLock()
+_leaving = threading.Event()
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,34 @@ def run(
                 ) from None
         cancel.check()
         return Finished(child.returncode, output, complaint.decode("utf-8", "replace").strip(), early)
+
+
+def start(arguments: Sequence[str], *, folder: Path, environment: Mapping[str, str]) -> Child:
+    """A program to talk with over its pipes, until `end`; what it complains of goes where our own complaints go."""
+    if _leaving.is_set():
+        raise Cancelled("The server is leaving")
+    with _running_lock:
+        child = subprocess.Popen(
+            list(arguments),
+            cwd=folder,
+            env=dict(environment),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            **_APART,
+        )
+        _running.add(child)
+    return child
+
+
+def end(child: Child) -> None:
+    kill(child)
+    child.wait()
+    with _running_lock:
+        _running.discard(child)
+    for pipe in (child.stdin, child.stdout):
+        if pipe:
+            with contextlib.suppress(OSError):
+                pipe.close()
 
 
 def _feed(child: subprocess.Popen[bytes], stdin: bytes | None) -> None:
@@ -190,8 +221,18 @@ def kill(child: subprocess.Popen[bytes]) -> None:
         child.kill()
 
 
+def is_leaving() -> bool:
+    """Whether children were killed because this process ends, and not through any fault of theirs."""
+    return _leaving.is_set()
+
+
+def leave() -> None:
+    """On the way out: no child survives the server, and no other is started."""
+    _leaving.set()
+    kill_all()
+
+
 def kill_all() -> None:
-    """On the way out: no child survives the server."""
     with _running_lock:
         children = list(_running)
     for child in children:

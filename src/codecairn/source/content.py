@@ -1,0 +1,230 @@
+"""One file of a project as it was read: what it holds, or why that is nothing to index.
+
+A file is opened folder by folder from the root and no link is followed, so that a name which was safe when it was
+listed cannot lead out of the project when it is read. A pipe or a device is opened without waiting and left alone.
+What is read is one state of the file: it is read again where its stamp moved meanwhile.
+"""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+_ATTEMPTS = 4
+_SNIFFED = 8 << 10
+
+_COMMON = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_FILE = os.O_RDONLY | _COMMON | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+# O_PATH asks for no right to list the folder, only to pass through it.
+_FOLDER = _COMMON | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", os.O_RDONLY)
+
+_MAGIC = (
+    b"%PDF-", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"\x1f\x8b", b"PK\x03\x04", b"\x7fELF", b"\xca\xfe\xba\xbe",
+    b"\xcf\xfa\xed\xfe", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!\x1a", b"\x28\xb5\x2f\xfd", b"wOFF", b"wOF2", b"OggS",
+)  # fmt: skip
+"""How files begin that may hold no NUL in their first bytes and are no text."""
+_WIDE = (
+    (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"),
+)  # fmt: skip
+"""The longer marks first: UTF-32's begins with UTF-16's."""
+
+
+class Found(NamedTuple):
+    """A file and the stamp by which a later look tells whether it changed."""
+
+    path: str
+    """From the project root, with `/`."""
+    size: int
+    mtime_ns: int
+    inode: int
+    ctime_ns: int
+    is_link: bool = False
+
+    @classmethod
+    def of(cls, path: str, info: os.stat_result) -> Found:
+        return cls(path, info.st_size, info.st_mtime_ns, info.st_ino, info.st_ctime_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    found: Found
+    """The stamp of the very file that was read."""
+    raw: bytes
+    """As on disk: what is hashed."""
+    text: bytes
+    """UTF-8, without a byte order mark; where the file is in no known encoding, its bytes as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Why a file was not read."""
+
+    BINARY: ClassVar = "binary"
+    CHANGING: ClassVar = "changed while it was read"
+    GONE: ClassVar = "gone"
+    LINK: ClassVar = "link"
+    SPECIAL: ClassVar = "not a regular file"
+    TOO_LARGE: ClassVar = "too large"
+    UNREADABLE: ClassVar = "unreadable"
+
+    reason: str
+
+
+def read_text(root: Path, path: str, most_bytes: int) -> Content | Skip:
+    """A file of the project, if it is text of at most `most_bytes` bytes."""
+    try:
+        descriptor = _opened(root, path)
+    except OSError as error:
+        return Skip(_trouble(error))
+    try:
+        return _snapshot(descriptor, path, most_bytes)
+    except OSError as error:
+        return Skip(_trouble(error))
+    finally:
+        os.close(descriptor)
+
+
+def _descend(root: Path, path: str) -> int:
+    *folders, name = path.split("/")
+    here = os.open(root, _FOLDER & ~getattr(os, "O_NOFOLLOW", 0))
+    try:
+        for folder in folders:
+            below = os.open(folder, _FOLDER, dir_fd=here)
+            os.close(here)
+            here = below
+        return os.open(name, _FILE, dir_fd=here)
+    finally:
+        os.close(here)
+
+
+def _open_resolved(root: Path, path: str) -> int:
+    """Where a file cannot be opened relative to a folder: Windows. No link may change the name it was listed under."""
+    place = root / path
+    if os.path.normcase(place.resolve(strict=True)) != os.path.normcase(root.resolve() / path):
+        raise OSError(errno.ELOOP, "a link")
+    return os.open(place, _FILE)
+
+
+_opened = _descend if os.open in os.supports_dir_fd else _open_resolved
+
+
+def _snapshot(descriptor: int, path: str, most_bytes: int) -> Content | Skip:
+    for _ in range(_ATTEMPTS):
+        info = os.fstat(descriptor)
+        if not stat.S_ISREG(info.st_mode):
+            return Skip(Skip.SPECIAL)
+        if info.st_size > most_bytes:
+            return Skip(Skip.TOO_LARGE)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        raw = _bytes(descriptor, info.st_size + 1)
+        found = Found.of(path, info)
+        if len(raw) == info.st_size and found == Found.of(path, os.fstat(descriptor)):
+            text = _text(raw)
+            return Skip(Skip.BINARY) if text is None else Content(found, raw, text)
+    return Skip(Skip.CHANGING)
+
+
+def _bytes(descriptor: int, most: int) -> bytes:
+    """One read gives a whole local file; one over a network may come in pieces."""
+    raw = os.read(descriptor, most)
+    while len(raw) < most - 1 and (more := os.read(descriptor, most - len(raw))):
+        raw += more
+    return raw
+
+
+def _text(raw: bytes) -> bytes | None:
+    for mark, codec in _WIDE:
+        if raw.startswith(mark):
+            try:
+                return raw.decode(codec).encode()
+            except UnicodeError:
+                return None
+    if raw.find(b"\0", 0, _SNIFFED) >= 0 or raw.startswith(_MAGIC):
+        return None
+    return raw.removeprefix(codecs.BOM_UTF8)
+
+
+def _trouble(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return Skip.GONE
+    if error.errno in (errno.ELOOP, errno.EMLINK):
+        return Skip.LINK
+    return Skip.SPECIAL if error.errno == errno.ENXIO else Skip.UNREADABLE
+
+
+_PROSE = frozenset({"md", "mdx", "markdown", "rst", "txt", "adoc", "org", "tex"})
+"""Written a paragraph a line, and worth finding even where a program wrote it."""
+
+_DATA = frozenset(
+    {
+        "po", "pot", "xlf", "xliff", "arb", "svg", "csv", "tsv", "jsonl", "ndjson", "geojson", "topojson",
+        "lock", "map", "snap", "ambr", "log", "lockfile", "sum", "pbxproj", "ics", "vcf", "srt", "crt", "eps", "xbm",
+    }
+)  # fmt: skip
+_DATA_NAMES = frozenset(
+    {
+        "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "packages.lock.json", "project.assets.json",
+        "package.resolved", "conda-lock.yml",
+    }
+)  # fmt: skip
+_DATA_WHEN_LARGE = frozenset({"json", "json5", "xml", "html", "htm", "xhtml", "yaml", "yml", "ipynb", "plist", "txt"})
+_LARGE_DATA = 64 << 10
+_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+
+_MINIFIED_NAME = re.compile(r".+[.-]min\.(?:js|mjs|cjs|css|html)|.+\.bundle\.(?:js|css)")
+_MINIFIED_FROM = 4 << 10
+_LONG_LINE = 300
+"""Bytes a line, on average over the file. Source that people wrote stays under 60, tables of numbers under 150."""
+
+_GENERATED_NAME = re.compile(
+    r".+_pb2(?:_grpc)?\.pyi?|.+\.pb(?:\.gw|\.validate)?\.(?:go|cc|h|dart|swift)|.+\.(?:g|freezed|gr|mocks)\.dart"
+    r"|.+\.(?:designer|g|g\.i|generated)\.(?:cs|vb)|.+[._]generated\.\w+|zz_generated.*|.+_string\.gen\.\w+|bindata\.go"
+)
+_GENERATED_HEAD = 2 << 10
+_GENERATED = re.compile(
+    rb"^[^\w@<\n]{0,12}(?:"
+    rb"code generated .{0,200}do not edit"
+    rb"|(?:automatically )?@generated\b"
+    rb"|<auto-?generated"
+    rb"|generated by .{1,200}do not (?:edit|modify)"
+    rb"|(?:this (?:file|code|class|module) (?:is|was|has been) )?auto(?:matically |-| )?generated (?:by|from|file)\b"
+    rb"|auto-?generated file)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""At the start of a comment's line, so that a file which speaks of the marks is not taken for one that bears them."""
+
+
+def classify(path: str, content: bytes) -> str | None:
+    """Why a text is not one that people read and wrote: `data`, `minified` or `generated`; None where it is."""
+    name = path.rpartition("/")[2].lower()
+    extension = name.rpartition(".")[2]
+    if _is_data(path, name, extension, content):
+        return "data"
+    if _MINIFIED_NAME.fullmatch(name) or (extension not in _PROSE and _is_dense(content)):
+        return "minified"
+    if _GENERATED_NAME.fullmatch(name) or (extension not in _PROSE and _is_marked(content[:_GENERATED_HEAD])):
+        return "generated"
+    return None
+
+
+def _is_data(path: str, name: str, extension: str, content: bytes) -> bool:
+    if extension in _DATA or name in _DATA_NAMES or "/__snapshots__/" in f"/{path}":
+        return True
+    large = len(content) > _LARGE_DATA and extension in _DATA_WHEN_LARGE
+    return large or content.startswith(_LFS_POINTER)
+
+
+def _is_marked(head: bytes) -> bool:
+    # Looking for the word first takes a tenth of the time.
+    return b"generated" in head.lower() and _GENERATED.search(head) is not None
+
+
+def _is_dense(content: bytes) -> bool:
+    return len(content) >= _MINIFIED_FROM and len(content) > _LONG_LINE * (content.count(b"\n") + 1)

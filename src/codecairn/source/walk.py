@@ -1,0 +1,368 @@
+"""Which files of a project are candidates for the index, and why the others are not.
+
+In a git repository git decides: what is tracked, and what is untracked but not ignored. Elsewhere, or where git refuses
+to run, the folder is walked here and its nested `.gitignore` files are read as git reads them. On top of either:
+
+- a `.cairnignore` at any depth, in gitignore's syntax, leaves more out; its `!` takes back only what a `.cairnignore`
+  left out, never what git ignores;
+- what the guard blocks is left out, and so are folders that only tools write (`__pycache__`, `.gradle`, a Python
+  environment, a folder marked as a cache by CACHEDIR.TAG) and, unless asked for, other people's code (`vendor/`);
+- a link is never followed: what it leads to is listed under its own name, or is none of the project's business;
+- a submodule or a repository inside the repository is a project of its own. (A plain folder that holds repositories is
+  one project with all of them.)
+
+`build/`, `dist/`, `target/` and the like are source folders in too many projects to be left out by name; ignore rules
+and CACHEDIR.TAG tell. Whatever is left out is counted under its reason: files, or folders where the reason says so.
+
+A listing opens nothing but ignore files; `content.py` reads what it lists.
+"""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from os import lstat, scandir, sep, stat_result
+from os.path import lexists
+from pathlib import Path
+from typing import NamedTuple
+
+from codecairn.cancel import Cancel
+from codecairn.errors import NotARepository, RepositoryDenied
+from codecairn.paths import Guard, has_control, printable
+from codecairn.source.content import Content, Found, Skip, classify, read_text
+from codecairn.source.git import Git
+from codecairn.source.ignore import Rules
+
+__all__ = [
+    "Content",
+    "Found",
+    "Listing",
+    "Skip",
+    "classify",
+    "ignored_by_git",
+    "is_test",
+    "is_vendor",
+    "list_files",
+    "read_text",
+]
+
+ABSENT = "not in the working tree"
+CACHE = "written by a tool"
+IGNORED = "ignored by .cairnignore"
+LINK = "link"
+NESTED = "nested repository (folders)"
+SECRET = "secret or internal"  # noqa: S105
+SPECIAL = "not a regular file"
+SUBMODULE = "submodule (folders)"
+UNNAMEABLE = "name is not printable UTF-8"
+UNREADABLE = "unreadable"
+UNTRACKED = "ignored by .gitignore"
+VENDORED = "vendored"
+
+RULES = ".cairnignore"
+_LARGEST_RULES = 1 << 18
+_MOST_WARNINGS = 20
+
+TOOL_FOLDERS = frozenset(
+    {
+        ".hg", ".svn", ".bzr", ".jj", "CVS", "__pycache__", ".venv", ".tox", ".nox", ".eggs", ".mypy_cache",
+        ".pytest_cache", ".ruff_cache", ".hypothesis", ".ipynb_checkpoints", ".gradle", ".terraform", ".next", ".nuxt",
+        ".svelte-kit", ".parcel-cache", ".turbo", ".dart_tool", ".bloop", ".metals", ".idea", ".vs",
+    }
+)  # fmt: skip
+MARKS = ("pyvenv.cfg", "CACHEDIR.TAG")
+"""A file of this name says that a tool wrote the whole folder it lies in."""
+
+VENDOR_FOLDERS = frozenset(
+    {
+        "vendor", "_vendor", "vendored", "third_party", "third-party", "thirdparty", "3rdparty", "bower_components",
+        "jspm_packages", "node_modules", "Pods", "Carthage", "Godeps", "site-packages", "dist-packages", ".venv",
+        ".bundle", ".yarn", "elm-stuff",
+    }
+)  # fmt: skip
+"""Compared with case: `Pods/` is CocoaPods', `pods/` is often a package about pods."""
+
+_TEST_FOLDERS = frozenset(
+    {
+        "test", "tests", "__tests__", "__mocks__", "__fixtures__", "__snapshots__", "spec", "specs", "testdata",
+        "test-data", "test_data", "unittest", "unittests", "e2e", "cypress",
+    }
+)  # fmt: skip
+_TEST_FOLDER = re.compile(r".*(?:[a-z0-9]|\.)Tests?")
+"""`AppTests`, `androidTest`, `Shop.Tests`; not `Contest`."""
+_NOT_CODE = frozenset({"md", "rst", "txt", "adoc", "json", "yaml", "yml", "toml", "xml", "html", "spec"})
+_TEST_STEM = re.compile(r"tests?|conftest|tests?[_-].+|.+[._-](?:tests?|specs?|unittests?|e2e|cy|SUITE)")
+_TEST_CLASS = {
+    **dict.fromkeys(("cs", "fs", "vb", "swift", "m", "mm", "cpp", "cc", "dart"), re.compile(r".+Tests?")),
+    **dict.fromkeys(("php", "kt", "kts", "groovy", "hs"), re.compile(r".+(?:Tests?|Spec|IT)|.*TestCase")),
+    "java": re.compile(r".+(?:Tests?|TestCase|IT)|Test[A-Z].*"),
+    "scala": re.compile(r".+(?:Tests?|Spec|Suite)"),
+}
+_TEST_EXTENSIONS = frozenset({"bats", "feature"})
+
+
+def is_test(path: str) -> bool:
+    """Whether a file is there to test others: by a whole folder's name, or by its own as its language spells it."""
+    *folders, name = path.split("/")
+    if any(folder.lower() in _TEST_FOLDERS or _TEST_FOLDER.fullmatch(folder) for folder in folders):
+        return True
+    stem, _, extension = name.rpartition(".")
+    if extension in _TEST_EXTENSIONS:
+        return True
+    if not stem or extension in _NOT_CODE:
+        return False
+    camel = _TEST_CLASS.get(extension)
+    return bool(_TEST_STEM.fullmatch(stem) or (camel and camel.fullmatch(stem)))
+
+
+def is_vendor(path: str) -> bool:
+    """Whether a file is a copy of somebody else's project: by a whole folder's name."""
+    return not VENDOR_FOLDERS.isdisjoint(path.split("/")[:-1])
+
+
+@dataclass(frozen=True)
+class Listing:
+    files: list[Found]
+    """By path."""
+    excluded: Counter[str] = field(default_factory=Counter)
+    warnings: list[str] = field(default_factory=list)
+
+
+def list_files(
+    root: Path, git: Git, guard: Guard, cancel: Cancel, *, vendor: bool = False, only: Sequence[str] | None = None
+) -> Listing:
+    """The candidates below a project root. `vendor` lists other people's code too, though never node_modules; `only`
+    asks about these paths and what lies below them."""
+    sieve = _Sieve(root, guard, vendor=vendor)
+    try:
+        layout = git.layout(cancel)
+    except NotARepository:
+        sieve.walk(cancel)
+    except RepositoryDenied as refused:
+        sieve.warn(f"git would not list the files ({refused}); ignore files were read without it")
+        sieve.walk(cancel)
+    else:
+        if layout.bare:
+            sieve.warn("the repository is bare: it has no files to list")
+        else:
+            _list_with_git(sieve, git, cancel, only)
+    return Listing(sorted(sieve.files if only is None else _among(sieve.files, only)), sieve.excluded, sieve.warnings)
+
+
+def _among(files: list[Found], paths: Sequence[str]) -> Iterator[Found]:
+    wanted = frozenset(paths)
+    return (found for found in files if not wanted.isdisjoint(_with_parents(found.path)))
+
+
+def _with_parents(path: str) -> Iterator[str]:
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
+
+
+def ignored_by_git(git: Git, cancel: Cancel) -> frozenset[str]:
+    """What git ignores below the root at this moment; a folder that is ignored whole is one path."""
+    options = ("--others", "--ignored", "--exclude-standard", "--directory")
+    names = git.read("ls-files", "-z", *options, cancel=cancel).split(b"\0")
+    return frozenset(path.rstrip("/") for path in map(_decoded, names) if path)
+
+
+def _list_with_git(sieve: _Sieve, git: Git, cancel: Cancel, only: Sequence[str] | None) -> None:
+    below = ("--", *only) if only is not None else ()
+    output = git.read("ls-files", "-z", "--cached", "--others", "--exclude-standard", *below, cancel=cancel)
+    names = output.split(b"\0")
+    names.pop()  # what follows the last NUL
+    paths = sieve.named(dict.fromkeys(names))  # a conflicted file has an entry for each side
+    marked = (head for head, _, name in (path.rpartition("/") for path in paths) if name in MARKS)
+    sieve.mark(marked if only is None else sieve.marked_above(paths))
+    for path in paths:
+        if path.endswith("/"):
+            sieve.excluded[NESTED] += 1
+        else:
+            sieve.take(path)
+    cancel.check()
+
+
+class _Folder(NamedTuple):
+    """What is decided once for all files of a folder."""
+
+    reason: str | None
+    """Why none of them is listed."""
+    rules: Rules
+
+
+class _Sieve:
+    """Takes paths, keeps the files that pass and counts the rest."""
+
+    def __init__(self, root: Path, guard: Guard, *, vendor: bool) -> None:
+        self.files: list[Found] = []
+        self.excluded: Counter[str] = Counter()
+        self.warnings: list[str] = []
+        self._root = root
+        self._base = f"{root}{sep}"  # joined as text: a Path costs more than the stat
+        self._guard = guard
+        self._vendor = vendor
+        self._marked: frozenset[str] = frozenset()
+        self._folders = {"": _Folder(None, self._rules("", RULES, Rules()))}
+
+    def named(self, names: Iterable[bytes]) -> list[str]:
+        """The names that can be shown and stored; git's are bytes, and UTF-8 by convention only."""
+        decoded = [_decoded(name) for name in names]
+        paths = [path for path in decoded if path is not None]
+        self._leave_out(UNNAMEABLE, len(decoded) - len(paths))
+        return paths
+
+    def mark(self, folders: Iterable[str]) -> None:
+        self._marked = frozenset(folders) - {""}
+
+    def marked_above(self, paths: Iterable[str]) -> Iterator[str]:
+        """The folders around these paths that a tool marked, asked of the disk: the marks were not listed."""
+        for folder in {each for path in paths for each in _with_parents(path.rpartition("/")[0])}:
+            if any(lexists(f"{self._base}{folder}/{mark}") for mark in MARKS):
+                yield folder
+
+    def _leave_out(self, reason: str, count: int = 1) -> None:
+        if count:
+            self.excluded[reason] += count
+
+    def warn(self, text: str) -> None:
+        if len(self.warnings) < _MOST_WARNINGS:
+            self.warnings.append(text)
+
+    def take(self, path: str) -> None:
+        folder = self._folder(path.rpartition("/")[0])
+        reason = folder.reason or self._unwanted(path, folder.rules)
+        if reason:
+            self.excluded[reason] += 1
+            return
+        try:
+            info = lstat(self._base + path)
+        except OSError as error:
+            self.excluded[_trouble(error)] += 1
+            return
+        if stat.S_ISREG(info.st_mode) and not _is_link(info):
+            self.files.append(Found.of(path, info))
+        else:
+            self.excluded[self._kind(path, info)] += 1
+
+    def _unwanted(self, path: str, rules: Rules) -> str | None:
+        if self._guard.blocks(path):
+            return SECRET
+        return IGNORED if rules.drops(path, folder=False) else None
+
+    def _kind(self, path: str, info: stat_result) -> str:
+        if _is_link(info):
+            return LINK
+        if not stat.S_ISDIR(info.st_mode):
+            return SPECIAL
+        # Where git has an entry and there is a folder: a submodule, checked out or not, or a file that gave way.
+        try:
+            with scandir(self._base + path) as entries:
+                names = {entry.name for entry in entries}
+        except OSError:
+            return UNREADABLE
+        return SUBMODULE if not names or ".git" in names else ABSENT
+
+    def _folder(self, path: str) -> _Folder:
+        missing = []
+        while path not in self._folders:  # no recursion: a path may have two thousand components
+            missing.append(path)
+            path = path.rpartition("/")[0]
+        folder = self._folders[path]
+        for each in reversed(missing):
+            folder = self._folders[each] = folder if folder.reason else self._decide(each, folder.rules)
+        return folder
+
+    def _decide(self, path: str, rules: Rules) -> _Folder:
+        reason = self._pruned(path, path.rpartition("/")[2], rules)
+        return _Folder(reason, rules if reason else self._rules(path, RULES, rules))
+
+    def _pruned(self, path: str, name: str, rules: Rules) -> str | None:
+        if self._guard.blocks(path):
+            return SECRET
+        if name in TOOL_FOLDERS or path in self._marked:
+            return CACHE
+        if not self._vendor and name in VENDOR_FOLDERS:
+            return VENDORED
+        if rules.drops(path, folder=True):
+            return IGNORED
+        try:
+            return LINK if _is_link(lstat(self._base + path)) else None
+        except OSError as error:
+            return _trouble(error)
+
+    def _rules(self, folder: str, name: str, above: Rules) -> Rules:
+        path = f"{folder}/{name}" if folder else name
+        if not lexists(self._base + path):  # a tenth of what trying to read costs, and most folders have none
+            return above
+        content = read_text(self._root, path, _LARGEST_RULES)
+        if not isinstance(content, Skip):
+            return Rules(folder, content.text.decode("utf-8", "replace"), above)
+        if content.reason != Skip.GONE:
+            self.warn(f"{printable(path)} was not read: {content.reason}")
+        return above
+
+    def walk(self, cancel: Cancel) -> None:
+        """List without git."""
+        waiting = [("", Rules())]
+        while waiting:
+            cancel.check()
+            folder, ignored = waiting.pop()
+            waiting += self._walk_one(folder, ignored)
+
+    def _walk_one(self, folder: str, ignored: Rules) -> Iterator[tuple[str, Rules]]:
+        entries = self._entries(folder)
+        if folder and any(mark in entries for mark in MARKS):
+            self.excluded[f"{CACHE} (folders)"] += 1
+            return
+        if ".gitignore" in entries:
+            ignored = self._rules(folder, ".gitignore", ignored)
+        for name, is_folder in entries.items():
+            path = f"{folder}/{name}" if folder else name
+            if not _is_showable(name):
+                self.excluded[UNNAMEABLE] += 1
+            elif is_folder:
+                reason = self._folder(path).reason or (UNTRACKED if ignored.drops(path, folder=True) else None)
+                if reason is None:
+                    yield path, ignored
+                else:
+                    self.excluded[f"{reason} (folders)"] += 1
+            elif ignored.drops(path, folder=False) and not self._guard.blocks(path):
+                self.excluded[UNTRACKED] += 1
+            else:
+                self.take(path)
+
+    def _entries(self, folder: str) -> dict[str, bool]:
+        """The names in a folder, and whether each is a folder."""
+        try:
+            with scandir(self._base + folder) as entries:
+                return {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+        except OSError as error:
+            self.warn(f"{printable(folder or '.')} was not listed: {error.strerror or type(error).__name__}")
+            self.excluded[f"{UNREADABLE} (folders)"] += 1
+            return {}
+
+
+def _decoded(name: bytes) -> str | None:
+    """None where the name cannot be shown."""
+    try:
+        path = name.decode()
+    except UnicodeDecodeError:
+        return None
+    return None if has_control(path) else path
+
+
+def _is_showable(name: str) -> bool:
+    return name.isprintable() or _decoded(name.encode("utf-8", "surrogatepass")) is not None
+
+
+def _is_link(info: stat_result) -> bool:
+    """Also Windows' junctions, which are links to folders by another name."""
+    return stat.S_ISLNK(info.st_mode) or getattr(info, "st_reparse_tag", 0) in (0xA0000003, 0xA000000C)
+
+
+def _trouble(error: OSError) -> str:
+    return ABSENT if isinstance(error, FileNotFoundError | NotADirectoryError) else UNREADABLE
