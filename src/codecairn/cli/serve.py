@@ -6,6 +6,8 @@ import contextlib
 import os
 import signal
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import click
@@ -13,6 +15,7 @@ import click
 from codecairn import config, logs
 from codecairn.errors import CairnError
 
+_INDEX_FAMILIES = frozenset({"index", "refs", "files"})
 _LEVELS = ["debug", "info", "warning", "error"]
 
 
@@ -41,44 +44,57 @@ _LEVELS = ["debug", "info", "warning", "error"]
     help="A further Host name under which HTTP clients reach this server.",
 )
 @click.option("--tools", "selection", default="", metavar="NAME,…", help="Offer only these tools, by name or family.")
+@click.option("--no-watch", is_flag=True, help="Index once at the start and look at the files when asked, no more.")
+@click.option("--no-index", is_flag=True, help="Index nothing that no call asks for.")
 @click.option("--log-level", type=click.Choice(_LEVELS), default="info", show_default=True)
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
-    roots: tuple[str, ...], address: str | None, hosts: tuple[str, ...], selection: str, log_level: str, log_format: str
+    roots: tuple[str, ...],
+    address: str | None,
+    hosts: tuple[str, ...],
+    selection: str,
+    no_watch: bool,
+    no_index: bool,
+    log_level: str,
+    log_format: str,
 ) -> None:
     logs.configure(log_level, log_format)
     _end_on_signals()
     settings = config.load(roots, local=address is None)
+    make = partial(_service, settings, selection, watch=not no_watch, index=not no_index)
     try:
         if address is None:
-            _serve_stdio(settings, selection)
+            _serve_stdio(make)
         else:
-            _serve_http(settings, selection, address, hosts)
+            _serve_http(settings, make, address, hosts)
     except CairnError as error:
         raise click.UsageError(f"{error.message}. {error.remedy}") from error
 
 
-def _service(settings: config.Settings, selection: str) -> Any:
+def _service(settings: config.Settings, selection: str, *, watch: bool, index: bool) -> Any:
     from codecairn import tools
     from codecairn.project import Projects
     from codecairn.serve import Service
+    from codecairn.serve.upkeep import Upkeep
 
     names = tuple(part.strip() for part in selection.split(",") if part.strip())
     registry = tools.standard(names)
     if not registry.tools:
         raise click.UsageError(f"--tools {selection} selects nothing. Known: {', '.join(tools.standard().tools)}")
-    return Service(registry, Projects(settings))
+    projects = Projects(settings)
+    is_asked_of_it = any(tool.family in _INDEX_FAMILIES for tool in registry.tools.values())
+    return Service(registry, projects, Upkeep(projects, watch=watch) if index and is_asked_of_it else None)
 
 
-def _serve_stdio(settings: config.Settings, selection: str) -> None:
+def _serve_stdio(make: Callable[[], Any]) -> None:
     from codecairn.serve import sdk
 
     door = sdk.stdio_door()
-    door.serve(_service(settings, selection))
+    door.serve(make())
     _leave(0)
 
 
-def _serve_http(settings: config.Settings, selection: str, address: str, hosts: tuple[str, ...]) -> None:
+def _serve_http(settings: config.Settings, make: Callable[[], Any], address: str, hosts: tuple[str, ...]) -> None:
     from codecairn.serve import http
 
     try:
@@ -93,9 +109,15 @@ def _serve_http(settings: config.Settings, selection: str, address: str, hosts: 
         raise click.UsageError(
             f"{where.host} is reachable from other machines: name the roots they may see with --root."
         )
-    service = _service(settings, selection)
+    service = make()
     access = http.Access(where, settings.token, frozenset(host.lower() for host in hosts))
-    http.serve(service, access, lambda port: click.echo(f"cairn: serving {where.url(port)}", err=True))
+
+    def opened(port: int) -> None:
+        click.echo(f"cairn: serving {where.url(port)}", err=True)
+        if service.upkeep is not None:
+            service.upkeep.answered()
+
+    http.serve(service, access, opened)
     _leave(0)
 
 
@@ -108,7 +130,7 @@ def _leave(status: int) -> None:
     """End now: threads still waiting for a child must not hold the process, and no child outlives it."""
     from codecairn.source import process
 
-    process.kill_all()
+    process.leave()
     with contextlib.suppress(OSError, ValueError, AttributeError):  # stderr may be broken, closed or missing
         sys.stderr.flush()
     os._exit(status)

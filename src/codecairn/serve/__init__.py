@@ -11,6 +11,7 @@ import anyio.to_thread
 
 from codecairn.connection import Connection
 from codecairn.project import Projects
+from codecairn.serve.upkeep import Upkeep
 from codecairn.tools import Call, Registry, Tool
 from codecairn.tools.families import Reply
 
@@ -23,6 +24,8 @@ class Service:
 
     registry: Registry
     projects: Projects
+    upkeep: Upkeep | None = None
+    """Who keeps the served project indexed, where anyone does."""
     _limiter: anyio.CapacityLimiter | None = field(default=None, init=False)
 
     async def perform(self, tool: Tool, arguments: Any, connection: Connection, door: str, report: Any = None) -> Reply:
@@ -30,9 +33,14 @@ class Service:
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(_MOST_CALLS_AT_ONCE)
         call = Call(self.projects, connection, self.registry, door, report=report)
-        work = partial(self.registry.call, tool, call, arguments)
+        work = partial(self._performed, tool, call, arguments)
         try:
             return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
         except anyio.get_cancelled_exc_class():
             call.cancel.set()
             raise
+
+    def _performed(self, tool: Tool, call: Call, arguments: Any) -> Reply:
+        if self.upkeep is not None:
+            self.upkeep.begin(call.connection.client_roots)
+        return self.registry.call(tool, call, arguments)

@@ -198,7 +198,7 @@ def advertisement(tool: Tool) -> dict[str, Any]:
     return {
         "name": tool.name,
         "description": tool.description,
-        "inputSchema": {name: part for name, part in tool.input_schema.items() if name != "$schema"},
+        "inputSchema": tool.advertised_input_schema,
         "outputSchema": tool.advertised_output_schema,
         "annotations": tool.annotations,
     }

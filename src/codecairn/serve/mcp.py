@@ -26,7 +26,8 @@ from codecairn.serve.jsonrpc import INVALID_PARAMS, advertisement, tool_result, 
 log = logging.getLogger("codecairn.mcp")
 
 INSTRUCTIONS = """\
-Cairn answers questions about this repository: its history, its changes, the rules that hold in it.
+Cairn answers questions about this repository: where things are done, its history, the rules that hold in it.
+- Where is this done, what is this called: search_code, before grep. It takes questions, names, paths and error texts.
 - Which rules does the team set for this area: instructions_search (or instructions_list with fields) before you act.
 - Why is this line so, who wrote it: git_blame on the file and lines, then git_log on the commit's file.
 - What changed lately, or since a tag or date: git_log (filePath, since, until, author).

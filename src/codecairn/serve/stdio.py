@@ -149,6 +149,7 @@ class StdioDoor:
         self._bare = BareDoor(service, "stdio")
         self._era: str | None = None
         self._sdk_has_begun = False
+        self._has_answered = False
         self._owed: dict[str, list[_Owed]] = {}
         self._bare_calls: dict[str, list[anyio.CancelScope]] = {}
 
@@ -299,7 +300,8 @@ class StdioDoor:
 
     def _send(self, message: Any, array: _Array | None = None) -> None:
         if array is None:
-            return self._wire.send(jsonrpc.dumps(message))
+            self._wire.send(jsonrpc.dumps(message))
+            return self._answered()
         array.answers.append(message)
         return self._send_nothing(array)
 
@@ -310,6 +312,12 @@ class StdioDoor:
         array.missing -= 1
         if array.missing == 0 and array.answers:
             self._wire.send(jsonrpc.dumps(array.answers))
+            self._answered()
+
+    def _answered(self) -> None:
+        if not self._has_answered and self._service.upkeep is not None:
+            self._service.upkeep.answered()
+        self._has_answered = True
 
 
 def _wire_form(message: types.JSONRPCMessage) -> dict[str, Any]:

@@ -3,15 +3,30 @@
 A project is known by its first commit and its remote, so that worktrees and fresh clones find what people recorded;
 without a commit, by its path. Finding the first commit walks all of history once, so a repository's answer is kept
 under its path, with a commit as witness: where another repository stands there later, it is asked anew.
+
+An index belongs to what is on this disk: the git directory that all worktrees share, else the folder itself.
+
+    indexes/KEY/lock       who writes
+    indexes/KEY/current    the name of the folder in use
+    indexes/KEY/NAME/      index.db and lexical/, whole
+
+A rebuild fills a folder of a new name and `current` names it when it is done, so that nobody ever reads from half of
+one, and what crashed or is damaged never stands in the way.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import re
+import secrets
+import shutil
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +34,9 @@ from codecairn.cancel import Cancel
 from codecairn.errors import CairnError
 from codecairn.source.git import Git
 
+_CACHE_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Everything here can be made again by Cairn.\n"
+_HOUR_S = 3600.0
+_GRACE_S = 30.0
 _SCP = re.compile(r"(?:[^@/]+@)?([^:/]+):(?!//)(.+)")
 _URL = re.compile(r"[a-z+]+://(?:[^@/]+@)?([^:/]+)(?::\d+)?/(.+)", re.I)
 
@@ -40,6 +58,78 @@ def project_folder(home: Path, root: Path, git: Git) -> Path:
     projects = private(home / "projects")
     key = _remembered(home, root, git) or _noted(home, root, identity(root, git))
     return private(projects / key)
+
+
+def index_folder(home: Path, root: Path, git_dir: Path | None) -> Path:
+    """The folder for the index of the repository, or of the folder, at `root`; made if it is not there."""
+    shared = _common(git_dir) if git_dir else root
+    key = hashlib.sha256(os.fsencode(shared.resolve())).hexdigest()[:24]
+    indexes = private(home / "indexes")
+    tag = indexes / "CACHEDIR.TAG"
+    with contextlib.suppress(OSError):
+        if not tag.exists():  # backups pass it over, and so do we where the data lies inside a project
+            tag.write_text(_CACHE_TAG, "ascii")
+    return private(indexes / key)
+
+
+def _common(git_dir: Path) -> Path:
+    """The git directory that a worktree's own belongs to."""
+    try:
+        named = (git_dir / "commondir").read_text("utf-8", "surrogateescape").strip()
+    except OSError:
+        return git_dir
+    return git_dir / named
+
+
+def current_epoch(folder: Path) -> Path | None:
+    """The folder with the index in use, if there is one."""
+    try:
+        name = (folder / "current").read_text("ascii").strip()
+        epoch = folder / name
+        return epoch if name.isalnum() and epoch.is_dir() else None
+    except (OSError, ValueError):
+        return None
+
+
+def new_epoch(folder: Path) -> Path:
+    """A folder to build in."""
+    return private(folder / secrets.token_hex(8))
+
+
+def sweep(folder: Path) -> None:
+    """Remove what earlier builds left behind or replaced, a while ago: somebody may still be reading what was replaced
+    this moment. Only the holder of the lock comes here."""
+    current = current_epoch(folder)
+    with contextlib.suppress(OSError):
+        replaced = (folder / "current").stat().st_mtime if current else 0.0
+        for each in folder.iterdir():
+            if each.is_dir() and each != current and time.time() - max(replaced, each.stat().st_mtime) > _GRACE_S:
+                shutil.rmtree(each, ignore_errors=True)  # on Windows what is still open stays, until the next time
+            elif each.name.startswith("current."):
+                each.unlink()  # of one who died before it was put in place
+
+
+def use_epoch(folder: Path, epoch: Path) -> None:
+    """From now on this is the index."""
+    partial = folder / f"current.{os.getpid()}"
+    with _told(folder):
+        partial.write_text(epoch.name, "ascii")
+        partial.replace(folder / "current")
+
+
+def note_use(folder: Path) -> None:
+    """Remember, by the hour, that somebody asked something of this index."""
+    mark = folder / "used"
+    with contextlib.suppress(OSError):
+        if time.time() - (last_used(folder) or 0) > _HOUR_S:
+            mark.touch(mode=0o600)
+
+
+def last_used(folder: Path) -> float | None:
+    try:
+        return (folder / "used").stat().st_mtime
+    except OSError:
+        return None
 
 
 def identity(root: Path, git: Git) -> Identity:
@@ -67,14 +157,21 @@ def normal_remote(url: str) -> str:
 
 def private(folder: Path) -> Path:
     """A folder that only its owner may enter."""
-    try:
+    with _told(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+@contextmanager
+def _told(folder: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
+        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         raise CairnError(
             f"The data directory cannot be used: {folder}: {error.strerror}",
-            remedy="Make it writable, or name another with CAIRN_HOME.",
+            remedy="Free space on its disk." if is_full else "Make it writable, or name another with CAIRN_HOME.",
         ) from error
-    return folder
 
 
 def _remembered(home: Path, root: Path, git: Git) -> str | None:

@@ -1,0 +1,33 @@
+"""cairn status"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from codecairn.cli.index import called
+
+
+@click.command(help="Say whether a project is indexed, how much of it, how fresh, and what was left out.")
+@click.argument("path", default=".", type=click.Path(path_type=Path))
+@click.option("--json", "structured", is_flag=True, help="Print what get_status answers.")
+def command(path: Path, structured: bool) -> None:
+    value = called("get_status", {"path": str(path.resolve())})
+    if structured:
+        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+        return
+    metadata, statistics, project = value["metadata"], value["statistics"], value["project"]
+    click.echo(value["message"])
+    if statistics is not None:
+        click.echo(f"  {metadata['freshness_status']}, on {metadata['ref']}, at {statistics['last_indexed_at']}")
+        click.echo(
+            f"  {statistics['total_symbols']} symbols, {statistics['total_chunks']} chunks, "
+            f"{statistics['total_lines']} lines, {statistics['index_size_mb']:.1f} MB"
+        )
+        click.echo(f"  {', '.join(project['languages'])}")
+        for each in statistics["skipped"]:
+            click.echo(f"  {each['count']:>6}  {each['reason']}")
+    for warning in metadata.get("warnings", ()):
+        click.echo(f"warning: {warning}", err=True)

@@ -1,0 +1,156 @@
+"""One file, read and taken apart: what a worker does for each path it is given."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Collection
+from pathlib import Path
+
+from blake3 import blake3
+from msgspec import Struct
+
+from codecairn.index.patterns import tags_of
+from codecairn.parse.chunks import own_lines
+from codecairn.parse.deadline import SlowParse
+from codecairn.parse.documents import extract_text
+from codecairn.parse.facts import FileFacts
+from codecairn.parse.language import Language, language_of, languages
+from codecairn.parse.tags import extract
+from codecairn.parse.version import extractor_version
+from codecairn.source.content import Found, Skip, classify, read_text
+from codecairn.store.version import (
+    LINES,
+    ChunkRow,
+    FileVersion,
+    Links,
+    Stat,
+    SymbolRow,
+    packed,
+    packed_links,
+    version_id,
+)
+from codecairn.words import ANALYSIS, analysed_identifiers, identifiers
+
+DIGEST = 1
+"""Raised whenever this module keeps anything else of the same facts."""
+LARGEST_FILE = 1_000_000
+_LONGEST_HEAD = 25
+_PACKAGE_WITHIN = 60
+_PACKAGE = ("package ", "module ", "namespace ", "defmodule ")
+_SMALL = 32_000
+"""Bytes. A shorter file is parsed at once: being able to stop costs a sixteenth, and who waits for a worker ends it."""
+SLOW_PARSE_S = 5.0
+_FAILED_SHARE = 0.1
+_GRAIN_NS = 20_000_000
+_COARSE_GRAIN_NS = 2_000_000_000
+
+
+class Outcome(Struct, frozen=True, array_like=True):
+    """What became of one path: a version that was already known, a new one, or the reason why there is none."""
+
+    path: str
+    stat: tuple[int, int, int, int] = (0, 0, 0, 0)
+    reason: str = ""
+    detail: str = ""
+    known: int | None = None
+    version: FileVersion | None = None
+
+
+def digest(root: Path, prefix: str, path: str, known: Collection[int] = (), algorithm: str = "sha1") -> Outcome:
+    now_ns = time.time_ns()
+    content = read_text(root, path, LARGEST_FILE)
+    if isinstance(content, Skip):
+        return Outcome(path, reason=content.reason)
+    stat = lasting(content.found, now_ns)
+    if reason := classify(path, content.text):
+        return Outcome(path, stat, reason)
+    blob = blob_id(content.raw, algorithm)
+    language = language_of(path, content.text)
+    id_ = version_id(prefix + path, blob, reader_version(language))
+    if id_ in known:
+        return Outcome(path, stat, known=id_)
+    try:
+        return Outcome(path, stat, version=version_of(id_, prefix + path, blob, content.text, language))
+    except SlowParse:
+        return Outcome(path, stat, "slow to parse", f"parsing took over {SLOW_PARSE_S:g} s and was cut off")
+
+
+def reader_version(language: Language | None) -> str:
+    """All that decides what is kept of a text: how it is taken apart, and how its words are told."""
+    return f"{extractor_version(language.data.name if language else 'document')}.{ANALYSIS}.{DIGEST}"
+
+
+def all_readers() -> str:
+    """One text that changes whenever anything would be read otherwise."""
+    return blake3("\n".join(map(reader_version, (None, *languages().values()))).encode()).hexdigest(16)
+
+
+def blob_id(raw: bytes, algorithm: str) -> bytes:
+    """The id git gives this content."""
+    return hashlib.new(algorithm, b"blob %d\0" % len(raw) + raw, usedforsecurity=False).digest()
+
+
+def lasting(found: Found, now_ns: int) -> Stat:
+    """The stamp to know a file by that was looked at after `now_ns`; none that lasts where the file may have changed
+    again within the clock's grain, unnoticed. A writer may set back the one time, never both."""
+    is_young = any(
+        now_ns - each < (_GRAIN_NS if each % 1_000_000_000 else _COARSE_GRAIN_NS)
+        for each in (found.mtime_ns, found.ctime_ns)
+    )
+    return Stat(found.size, -1 if is_young else found.mtime_ns, found.inode, found.ctime_ns)
+
+
+def version_of(id_: int, path: str, blob: bytes, source: bytes, language: Language | None) -> FileVersion:
+    seconds = SLOW_PARSE_S if len(source) > _SMALL else None
+    facts = extract(language, source, seconds=seconds) if language else extract_text(path, source)
+    text = source.decode("utf-8", "replace")
+    lines = text.split("\n")
+    chunks, terms, uses = _chunks(facts, lines)
+    return FileVersion(
+        id=id_, path=path, blob=blob, language=facts.language, package=facts.package, lines=facts.lines,
+        size=len(source), error_nodes=facts.error_nodes, complaint=_complaint(facts),
+        symbols=_symbols(facts, source), chunks=chunks, text=packed(source),
+        links=packed_links(Links(facts.sites, facts.imports, facts.bindings)),
+        terms=_packed_lines(terms), uses=_packed_lines(uses), head=_head(facts, lines),
+    )  # fmt: skip
+
+
+def _packed_lines(lines: list[str]) -> bytes:
+    return packed(LINES.join(lines).encode("utf-8", "replace"))
+
+
+def _symbols(facts: FileFacts, source: bytes) -> list[SymbolRow]:
+    tags = tags_of(facts.symbols, source)
+    return [
+        SymbolRow(
+            number, each.kind, each.name, each.path, each.signature, each.doc, each.start_line, each.end_line,
+            each.name_line, each.parent, each.ordinal, each.returns, tag,
+            blake3(source[each.start_byte : each.end_byte]).digest(16),
+        )
+        for number, (each, tag) in enumerate(zip(facts.symbols, tags, strict=True))
+    ]  # fmt: skip
+
+
+def _chunks(facts: FileFacts, lines: list[str]) -> tuple[list[ChunkRow], list[str], list[str]]:
+    rows, terms, uses = [], [], []
+    titles = facts.titles or [""] * len(facts.chunks)
+    for number, (each, own, title) in enumerate(zip(facts.chunks, own_lines(facts.chunks), titles, strict=True)):
+        found = identifiers("\n".join("\n".join(lines[first - 1 : last]) for first, last in own))
+        terms.append(analysed_identifiers(found))
+        uses.append(" ".join(sorted(set(found))))
+        rows.append(ChunkRow(number, each.start_line, each.end_line, each.symbol, title, terms[-1].count(" ") + 1))
+    return rows, terms, uses
+
+
+def _head(facts: FileFacts, lines: list[str]) -> str:
+    package = [number for number, line in enumerate(lines[:_PACKAGE_WITHIN], 1) if line.startswith(_PACKAGE)]
+    wanted = sorted({*package[:1], *(each.line for each in facts.imports)})[:_LONGEST_HEAD]
+    return "\n".join(lines[number - 1] for number in wanted)
+
+
+def _complaint(facts: FileFacts) -> str:
+    """Macros make a grammar stumble over a word here and there; a file is broken where more than that is lost."""
+    if not facts.error_nodes or facts.error_share <= _FAILED_SHARE:
+        return ""
+    return f"syntax error at line {facts.error_line}; what could be read around it is indexed"

@@ -1,0 +1,89 @@
+"""What is indexed on this machine: for people who wonder where their disk went."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from codecairn.errors import CairnError
+from codecairn.store import place
+from codecairn.store.index import IndexStore
+from codecairn.store.lexical import size_of
+from codecairn.store.lock import WriterLock
+from codecairn.store.writer import IndexWriter
+
+
+class IndexedRoot(Struct, frozen=True, kw_only=True):
+    root: str
+    is_gone: bool
+    files: int
+    size_mb: float
+    """Of the whole index, which checkouts of one repository share."""
+    last_used: float | None
+    folder: str
+    problem: str = ""
+
+
+def indexed_roots(home: Path) -> list[IndexedRoot]:
+    return sorted((each for folder in _folders(home) for each in _roots(folder)), key=lambda each: each.root)
+
+
+def _folders(home: Path) -> list[Path]:
+    try:
+        return sorted(each for each in (home / "indexes").iterdir() if each.is_dir())
+    except FileNotFoundError:
+        return []
+
+
+def _roots(folder: Path) -> Iterator[IndexedRoot]:
+    size = round(size_of(folder) / 1e6, 1)
+    epoch = place.current_epoch(folder)
+    if epoch is None:
+        return
+    store = IndexStore(epoch)
+    try:
+        for checkout in store.checkouts():
+            yield IndexedRoot(
+                root=checkout.root, is_gone=not Path(checkout.root).is_dir(), files=store.totals(checkout.id).files,
+                size_mb=size, last_used=place.last_used(folder) or checkout.finished_at, folder=folder.name,
+            )  # fmt: skip
+    except CairnError as error:
+        yield IndexedRoot(
+            root="?", is_gone=False, files=0, size_mb=size, last_used=place.last_used(folder), folder=folder.name,
+            problem=error.message,
+        )  # fmt: skip
+    finally:
+        store.close()
+
+
+def prune(home: Path) -> list[IndexedRoot]:
+    """Forget roots that are gone, and whole indexes of which no root is left; those being written are passed over."""
+    pruned = []
+    for folder in _folders(home):
+        roots = list(_roots(folder))
+        gone = [each for each in roots if each.is_gone]
+        if not gone:
+            continue
+        with WriterLock(folder / "lock").holding("pruning") as had:
+            if had:
+                _forget(folder, gone, every=len(gone) == len(roots))
+                pruned += gone
+    return pruned
+
+
+def _forget(folder: Path, gone: list[IndexedRoot], *, every: bool) -> None:
+    if every:
+        shutil.rmtree(folder, ignore_errors=True)
+        return
+    epoch = place.current_epoch(folder)
+    assert epoch is not None
+    store = IndexStore(epoch)
+    writer = IndexWriter(store)
+    for each in gone:
+        checkout = store.checkout(each.root)
+        if checkout is not None:
+            writer.forget(checkout.id)
+    store.close()

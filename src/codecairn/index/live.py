@@ -1,0 +1,331 @@
+"""The index of one project while a process has it open: who writes it, what it is worth now.
+
+One run at a time. A server's own runs (at its start, and when the watcher has seen something) are nobody's business:
+an explicit run joins one that does the same, and supersedes one that does not. A second explicit run, or one while
+another process writes, is refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+from codecairn.cancel import Cancel
+from codecairn.errors import Busy, CairnError, Cancelled, IndexIncompatible
+from codecairn.index.pool import Workers
+from codecairn.index.run import Options, Progress, Report, Run, Source, unheard
+from codecairn.paths import Guard
+from codecairn.source.git import Git
+from codecairn.source.watch import filesystem_kind
+from codecairn.store import place
+from codecairn.store.index import IndexStore
+from codecairn.store.lexical import Lexical
+from codecairn.store.lock import Owner, WriterLock
+
+log = logging.getLogger("codecairn.index")
+
+_IDLE_WORKERS_S = 60.0
+_PATIENCE_S = 2.0
+"""How long an explicit run waits for another process to finish a batch before it says that it is busy."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The stores in use."""
+
+    folder: Path
+    store: IndexStore
+    lexical: Lexical
+
+
+@dataclass
+class Activity:
+    """The run under way."""
+
+    options: Options
+    explicit: bool
+    cancel: Cancel
+    is_whole: bool = True
+    """Whether it is about the whole checkout, and not some paths that changed."""
+    done: int = 0
+    total: int = 0
+    said: str = ""
+    report: Report | None = None
+    error: CairnError | None = None
+
+    def __post_init__(self) -> None:
+        self.ended = threading.Event()
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a comparison of the files with the index came out, and how long that is believed."""
+
+    generation: int
+    same: bool
+    until: float
+
+
+class Keeping(Protocol):
+    """Who keeps the index up with the files (keeper.py)."""
+
+    @property
+    def is_watching(self) -> bool: ...
+    @property
+    def is_behind(self) -> bool: ...
+    @property
+    def warnings(self) -> list[str]: ...
+
+
+class ProjectIndex:
+    def __init__(self, root: Path, git: Git, guard: Guard, home: Callable[[], Path]) -> None:
+        self.root = root
+        self.git = git
+        self.source = Source(root, git, guard)
+        self.keeping: Keeping | None = None
+        self.looked: Look | None = None
+        self._home = home
+        self._lock = threading.RLock()
+        self._opened: Opened | None = None
+        self._activity: Activity | None = None
+        self._reaper: threading.Timer | None = None
+        self.failure: CairnError | None = None
+        """Why the last run did not end well."""
+
+    @cached_property
+    def folder(self) -> Path:
+        try:
+            git_dir = self.git.layout(Cancel()).git_dir
+        except CairnError:
+            git_dir = None
+        return place.index_folder(self._home(), self.root, git_dir)
+
+    @cached_property
+    def lock(self) -> WriterLock:
+        return WriterLock(self.folder / "lock")
+
+    @cached_property
+    def _workers(self) -> Workers:
+        return Workers(self.folder)
+
+    @property
+    def activity(self) -> Activity | None:
+        return self._activity
+
+    @property
+    def is_watching(self) -> bool:
+        return self.keeping is not None and self.keeping.is_watching
+
+    @property
+    def is_behind(self) -> bool:
+        return self.keeping is not None and self.keeping.is_behind
+
+    def warnings(self) -> list[str]:
+        failed = [f"The last index run failed: {self.failure.message}. {self.failure.remedy}"] if self.failure else []
+        remote = [self._remote] if self._remote else []
+        return [*failed, *remote, *(self.keeping.warnings if self.keeping else [])]
+
+    @cached_property
+    def _remote(self) -> str | None:
+        kind = filesystem_kind(self.folder)
+        if kind is None:
+            return None
+        return (
+            f"The index lies on a remote file system ({kind}), where locks may not hold and every answer is slow. "
+            "Name a folder on a local disk with CAIRN_HOME."
+        )
+
+    def owner(self) -> Owner | None:
+        """Who writes the index now, in whatever process."""
+        return self.lock.owner()
+
+    # Reading.
+
+    def opened(self) -> Opened | None:
+        """The stores in use, or None where nothing was ever indexed here. A rebuild by anyone is noticed."""
+        epoch = place.current_epoch(self.folder)
+        place.note_use(self.folder)
+        with self._lock:
+            if self._opened is not None and self._opened.folder == epoch:
+                return self._opened
+            if self._opened is not None:
+                self._opened.store.close()
+                self._opened = None
+            if epoch is None:
+                return None
+            self._opened = Opened(epoch, IndexStore(epoch), Lexical(epoch / "lexical"))
+            return self._opened
+
+    def readable(self) -> tuple[bool, bool]:
+        """Whether the database and the lexical index in use can be read, each looked at for itself."""
+        epoch = place.current_epoch(self.folder)
+        if epoch is None:
+            return False, False
+        store = IndexStore(epoch)
+        try:
+            has_database = _succeeds(store.checkouts)
+        finally:
+            store.close()
+        return has_database, _succeeds(lambda: Lexical(epoch / "lexical").searcher())
+
+    # Writing.
+
+    def index(self, options: Options, *, force: bool, cancel: Cancel, progress: Progress = unheard) -> Report:
+        """An explicit run."""
+        while True:
+            with self._lock:
+                under_way = self._activity
+                if under_way is None:
+                    activity = self._activity = Activity(options, True, cancel)
+                    break
+            if under_way.explicit:
+                raise Busy("This project is being indexed", pid=os.getpid(), progress=_progress(under_way))
+            if not under_way.is_whole:
+                self._joined(under_way, cancel, unheard)
+                continue
+            if force or under_way.options != options:
+                under_way.cancel.set()
+                under_way.ended.wait()
+                continue
+            joined = self._joined(under_way, cancel, progress)
+            if joined is not None:
+                return joined
+        return self._performed(activity, progress, force=force, patience=_PATIENCE_S)
+
+    def _joined(self, activity: Activity, cancel: Cancel, progress: Progress) -> Report | None:
+        """The outcome of a run of the server's own; None where it was superseded or failed, and another is due."""
+        while not activity.ended.wait(0.1):
+            cancel.check()
+            progress(activity.done, activity.total, activity.said)
+        return activity.report
+
+    def update(self, options: Options, paths: set[str] | None, *, patience: float = 0.0) -> Report | None:
+        """A run of the server's own: of everything, or of some paths; None where an explicit one is under way."""
+        with self._lock:
+            if self._activity is not None:
+                return None
+            activity = self._activity = Activity(options, False, Cancel(), is_whole=paths is None)
+        return self._performed(activity, unheard, force=False, paths=paths, patience=patience)
+
+    def _performed(
+        self, activity: Activity, progress: Progress, *, force: bool, patience: float, paths: set[str] | None = None
+    ) -> Report:
+        def told(done: int, total: int, said: str) -> None:
+            activity.done, activity.total, activity.said = done, total, said
+            progress(done, total, said)
+
+        try:
+            with self.lock.holding("indexing", patience=patience) as had:
+                if not had:
+                    raise self._busy()
+                activity.report = self._written(activity, told, force=force, paths=paths)
+                self.failure = None
+        except CairnError as error:
+            activity.error = error
+            if not isinstance(error, Cancelled | Busy):
+                self.failure = error
+            raise
+        finally:
+            with self._lock:
+                self._activity = None
+            activity.ended.set()
+            self._reap_later()
+        return activity.report
+
+    def _busy(self) -> Busy:
+        owner = self.lock.owner()
+        who = f"process {owner.pid}, since {owner.since}" if owner and owner.pid else "another process"
+        return Busy(f"The index is being written by {who}", pid=owner.pid if owner else 0)
+
+    def _written(self, activity: Activity, progress: Progress, *, force: bool, paths: set[str] | None) -> Report:
+        place.sweep(self.folder)
+        opened = self._usable(activity)
+        if opened is not None and not (force and self._is_alone(opened)):
+            try:
+                run = self._run(opened, activity, progress, anew=force)
+                return run.whole() if paths is None else run.some(paths)
+            except IndexIncompatible as error:
+                if not activity.explicit:
+                    raise
+                log.warning("%s; it is built anew", error.message)
+        epoch = place.new_epoch(self.folder)
+        built = Opened(epoch, IndexStore.create(epoch), Lexical.create(epoch / "lexical"))
+        if place.current_epoch(self.folder) is None:
+            place.use_epoch(self.folder, epoch)  # nothing is searchable yet: show it as it grows
+        try:
+            report = self._run(built, activity, progress).whole()
+        finally:
+            built.store.close()
+        if place.current_epoch(self.folder) != epoch:
+            place.use_epoch(self.folder, epoch)
+        return report
+
+    def _usable(self, activity: Activity) -> Opened | None:
+        """The stores in use, if they can be written on. One of another version is built anew, a damaged one when
+        somebody asks for it."""
+        try:
+            opened = self.opened()
+            if opened is not None:
+                opened.store.checkouts()
+                opened.lexical.searcher()
+        except IndexIncompatible as error:
+            if error.data.get("damaged") and not activity.explicit:
+                raise
+            log.warning("%s; it is built anew", error.message)
+            return None
+        return opened
+
+    def _is_alone(self, opened: Opened) -> bool:
+        """Whether no other checkout of the repository would lose its index with this one."""
+        others = (Path(each.root) for each in opened.store.checkouts() if each.root != str(self.root))
+        return not any(other.is_dir() for other in others)
+
+    def _run(self, opened: Opened, activity: Activity, progress: Progress, *, anew: bool = False) -> Run:
+        source, options, cancel = self.source, activity.options, activity.cancel
+        return Run(source, opened.store, opened.lexical, self._workers, options, cancel, progress, anew)
+
+    def _reap_later(self) -> None:
+        """Workers that nobody needs for a while go."""
+        with self._lock:
+            if self._reaper is not None:
+                self._reaper.cancel()
+            self._reaper = threading.Timer(_IDLE_WORKERS_S, self._tidy)
+            self._reaper.daemon = True
+            self._reaper.start()
+
+    def _tidy(self) -> None:
+        with contextlib.suppress(CairnError):
+            self._workers.close()
+            with self.lock.holding("tidying") as had:
+                if had:
+                    place.sweep(self.folder)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._reaper is not None:
+                self._reaper.cancel()
+            if self._activity is not None:
+                self._activity.cancel.set()
+        with contextlib.suppress(CairnError):  # a folder that cannot be made has no workers in it
+            self._workers.close()
+        if self._opened is not None:
+            self._opened.store.close()
+
+
+def _succeeds(look: Callable[[], object]) -> bool:
+    try:
+        look()
+    except CairnError:
+        return False
+    return True
+
+
+def _progress(activity: Activity) -> dict[str, int]:
+    return {"done": activity.done, "total": activity.total}

@@ -1,0 +1,95 @@
+"""The patterns of domain-driven design, as tags on symbols: told by a type's name, and by how it is built.
+
+    repository     a type called …Repository, …Repo or …Dao
+    service        a type called …Service, …UseCase or …Interactor
+    aggregate      a type called …Aggregate, or derived from an aggregate root; or an entity that holds several of
+                   another type and has methods to guard them
+    entity         a type called …Entity or marked as one; or one with an identity of its own among its fields
+    value_object   a type that cannot change once made (a record, a frozen or case class) and has no identity
+
+A member has the tags of the type it belongs to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+from codecairn.parse.facts import Symbol
+from codecairn.parse.kinds import HOLDERS
+
+PATTERNS = ("aggregate", "entity", "value_object", "repository", "service")
+
+_NAMED = (
+    ("repository", re.compile(r".*(?:Repository|Repo|Dao|DAO)(?:Impl)?|.*_repo(?:sitory)?")),
+    ("service", re.compile(r".*(?:Service|UseCase|Interactor)(?:Impl)?|.*_service")),
+    ("aggregate", re.compile(r".*Aggregate(?:Root)?")),
+    ("entity", re.compile(r".*Entity")),
+    ("value_object", re.compile(r".*(?:ValueObject|VO)")),
+)
+_MARKED = (
+    ("aggregate", re.compile(r"\bAggregateRoot\b|@Aggregate\b")),
+    ("entity", re.compile(r"@Entity\b|\b(?:Base)?Entity\b|\[Table\b")),
+)
+_UNCHANGING = re.compile(
+    r"\bfrozen\s*=\s*True\b|@(?:\w+\.)?frozen\b|\bNamedTuple\b|\brecord\s|\bcase class\b|\bdata class\b"
+    r"|\breadonly (?:(?:record )?struct|class)\b"
+)
+_IDENTITIES = frozenset({"id", "uuid", "guid", "pk"})
+_SEVERAL = re.compile(
+    r"\[\]\*?[A-Z]|\b(?:list|set|tuple|List|Set|IList|Array|Vec|Collection|Seq|Sequence|Iterable)\s*[<\[]\s*[A-Z]|\b[A-Z]\w*\[\]"
+)
+_OWNER = re.compile(r"(.+?)(?:\.|::|#|:|->|\\)+[^.:#\\]+")
+
+
+def tags_of(symbols: list[Symbol], source: bytes) -> list[str]:
+    """For each symbol its tags, comma-separated in the order of PATTERNS."""
+    members = defaultdict(list)
+    for symbol in symbols:
+        owner = _OWNER.fullmatch(symbol.path)
+        if owner:
+            members[owner[1]].append(symbol)
+    found: dict[str, str] = {}
+    for symbol in symbols:
+        if symbol.kind in HOLDERS and symbol.kind != "module":
+            found[symbol.path] = _of_type(symbol, members[symbol.path], source)
+    return [_inherited(symbol, found) for symbol in symbols]
+
+
+def _inherited(symbol: Symbol, found: dict[str, str]) -> str:
+    if symbol.path in found:
+        return found[symbol.path]
+    owner = _OWNER.fullmatch(symbol.path)
+    if owner is None or symbol.kind not in ("method", "field", "function"):
+        return ""
+    return found[owner[1]] if owner[1] in found else _by_name(re.split(r"\W+", owner[1])[-1])
+
+
+def _by_name(name: str) -> str:
+    return next((tag for tag, pattern in _NAMED if pattern.fullmatch(name)), "")
+
+
+def _is_identity(field: str, owner: str) -> bool:
+    """`id`, or `orderId` in an Order: an id of another type is only a reference to it."""
+    plain = field.strip("_@$").replace("_", "").lower()
+    return plain in _IDENTITIES or plain in {f"{owner.lower()}{each}" for each in _IDENTITIES}
+
+
+def _of_type(symbol: Symbol, members: list[Symbol], source: bytes) -> str:
+    if named := _by_name(symbol.name):
+        return named
+    # Marks stand above the head: annotations, attributes, decorators.
+    head = source[symbol.start_byte : symbol.start_byte + 400].decode("utf-8", "replace").split(symbol.name, 1)[0]
+    text = f"{head} {symbol.signature}"
+    if marked := next((tag for tag, pattern in _MARKED if pattern.search(text)), ""):
+        return marked
+    if symbol.kind not in ("class", "struct"):
+        return ""
+    fields = [each for each in members if each.kind == "field"]
+    has_identity = any(_is_identity(each.name, symbol.name) for each in fields)
+    if not has_identity:
+        return "value_object" if _UNCHANGING.search(text) else ""
+    if len(fields) < 2:
+        return ""
+    holds_several = any(_SEVERAL.search(each.signature) for each in fields)
+    return "aggregate" if holds_several and any(each.kind == "method" for each in members) else "entity"

@@ -1,0 +1,234 @@
+"""Worker processes: parsing holds Python's lock, so it is done outside this process, on as many cores as there are."""
+
+from __future__ import annotations
+
+import os
+import queue
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from codecairn import config
+from codecairn.cancel import Cancel
+from codecairn.errors import CairnError, Cancelled
+from codecairn.index.digest import Outcome
+from codecairn.source import process
+from codecairn.worker import Job, read_frame, write_frame
+
+MOST_WORKERS = 4
+_FILES_A_WORKER = 12
+"""Starting a worker costs as much as it takes one to read about this many files."""
+_START_ATTEMPTS = 3
+"""Who ends a worker before it is ready (the system, short of memory) need not mean it."""
+_STALLED_S = 20.0
+_MOST_WAITING = 48
+"""Outcomes read and not yet written: what bounds memory, whatever the size of the repository."""
+
+
+class Workers:
+    """A few workers, started when first needed and kept until `close`, so that a file saved is read at once."""
+
+    def __init__(self, folder: Path, most: int | None = None) -> None:
+        self._folder = folder
+        self._most = most or min(MOST_WORKERS, os.cpu_count() or 1)
+        self._idle: list[_Worker] = []
+        self._lock = threading.Lock()
+
+    def outcomes(self, jobs: list[Job], cancel: Cancel) -> Iterator[Outcome]:
+        """Every path of every job, in no order."""
+        files = sum(len(job.paths) for job in jobs)
+        workers = [self._take() for _ in range(max(1, min(self._most, len(jobs), files // _FILES_A_WORKER + 1)))]
+        waiting: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        for job in jobs:
+            waiting.put(job)
+        done: queue.Queue[Outcome | CairnError | None] = queue.Queue(_MOST_WAITING)
+        stop = threading.Event()
+        for worker in workers:
+            threading.Thread(target=worker.serve, args=(waiting, done, stop), daemon=True).start()
+        try:
+            yield from _arriving(done, workers, cancel)
+        finally:
+            stop.set()
+            for worker in workers:
+                self._give_back(worker)
+
+    def _take(self) -> _Worker:
+        with self._lock:
+            return self._idle.pop() if self._idle else _Worker(self._folder)
+
+    def _give_back(self, worker: _Worker) -> None:
+        if worker.was_stopped():  # the run was abandoned: what it is at is nobody's business any more
+            return
+        with self._lock:
+            self._idle.append(worker)
+
+    def close(self) -> None:
+        with self._lock:
+            workers, self._idle = self._idle, []
+        for worker in workers:
+            worker.end()
+
+
+def _arriving(
+    done: queue.Queue[Outcome | CairnError | None], workers: list[_Worker], cancel: Cancel
+) -> Iterator[Outcome]:
+    left = len(workers)
+    while left:
+        cancel.check()
+        for worker in workers:
+            worker.end_if_stalled()
+        try:
+            outcome = done.get(timeout=0.2)
+        except queue.Empty:
+            continue
+        if isinstance(outcome, CairnError):
+            raise outcome
+        if outcome is None:
+            left -= 1
+        else:
+            yield outcome
+
+
+class _Worker:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._child: process.Child | None = None
+        self._asked_at: float | None = None
+        self._stalled = False
+        self._is_busy = False
+        self._turn = threading.Lock()
+
+    def serve(
+        self,
+        waiting: queue.SimpleQueue[Job],
+        done: queue.Queue[Outcome | CairnError | None],
+        stop: threading.Event,
+    ) -> None:
+        """Jobs until there are none left; then a None, so that who waits knows."""
+        self._is_busy = True
+        try:
+            while not stop.is_set():
+                try:
+                    job = waiting.get_nowait()
+                except queue.Empty:
+                    break
+                for outcome in self._performed(job, stop):
+                    _hand_over(outcome, done, stop)
+        except CairnError as error:
+            _hand_over(error, done, stop)
+        with self._turn:
+            if stop.is_set():
+                self.end()
+            self._is_busy = False
+        _hand_over(None, done, stop)
+
+    def _performed(self, job: Job, stop: threading.Event) -> Iterator[Outcome]:
+        left = list(job.paths)
+        blamed = ""
+        while left and not stop.is_set():
+            for outcome in self._answers(msgspec.structs.replace(job, paths=left)):
+                left.remove(outcome.path)
+                yield outcome
+            if not left or stop.is_set():
+                return
+            if process.is_leaving():
+                raise Cancelled("The server is leaving")
+            stalled = self._stalled
+            self.end()
+            if stalled or blamed == left[0]:
+                yield _lost(left.pop(0), stalled=stalled)
+            else:
+                blamed = left[0]  # someone else may have ended the child: the file gets a second chance
+
+    def _answers(self, job: Job) -> Iterator[Outcome]:
+        """What the child answers before it is done, or gone."""
+        child = self._started()
+        try:
+            write_frame(_pipe(child.stdin), msgspec.msgpack.encode(job))
+            while True:
+                self._asked_at = time.monotonic()
+                frame = read_frame(_pipe(child.stdout))
+                if not frame:
+                    break
+                yield msgspec.msgpack.decode(frame, type=Outcome)
+        except (OSError, ValueError):
+            pass  # the child is gone; what it still owed is told by who counts
+        finally:
+            self._asked_at = None
+
+    def end_if_stalled(self) -> None:
+        asked_at = self._asked_at
+        if asked_at is not None and time.monotonic() - asked_at > _STALLED_S and self._child is not None:
+            self._stalled = True
+            process.kill(self._child)
+
+    def _started(self) -> process.Child:
+        if self._child is not None and self._child.poll() is None:
+            return self._child
+        for _ in range(_START_ATTEMPTS):
+            self.end()
+            # -P: a module of the project must not stand in for one of ours.
+            command = [sys.executable, "-P", "-m", "codecairn.worker"]
+            try:
+                child = process.start(command, folder=self._folder, environment=config.child_environment())
+            except OSError:  # no memory, no descriptors, or the folder was removed
+                break
+            self._child = child
+            self._stalled = False
+            if read_frame(_pipe(child.stdout)) is not None:
+                return child
+        raise CairnError(
+            "A worker process cannot be started, so nothing can be indexed",
+            remedy=f"Run `{sys.executable} -P -m codecairn.worker </dev/null` and see what it says.",
+        )
+
+    def was_stopped(self) -> bool:
+        """Whether it was in the middle of something. The thread that serves then ends the child, killed here, since
+        pipes must not be closed under who reads them."""
+        with self._turn:
+            child = self._child
+            if self._is_busy and child is not None:
+                process.kill(child)
+            return self._is_busy
+
+    def end(self) -> None:
+        child, self._child = self._child, None
+        if child is not None:
+            process.end(child)
+
+
+def _lost(path: str, *, stalled: bool) -> Outcome:
+    if stalled:
+        return Outcome(path, reason="slow to parse", detail=f"reading it took over {_STALLED_S:g} s")
+    return Outcome(path, reason="failed", detail="the parser crashed on it")
+
+
+def _hand_over(
+    item: Outcome | CairnError | None, done: queue.Queue[Outcome | CairnError | None], stop: threading.Event
+) -> None:
+    while not stop.is_set():
+        try:
+            done.put(item, timeout=0.2)
+        except queue.Full:
+            continue
+        return
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    assert pipe is not None
+    return pipe
+
+
+def jobs_for(root: Path, prefix: str, algorithm: str, paths: Iterable[str], known: dict[str, list[int]]) -> list[Job]:
+    """Small jobs, so that workers finish together; neighbours in one, as they are in one language."""
+    ordered = list(paths)
+    size = max(1, min(32, len(ordered) // (MOST_WORKERS * 4) or 1))
+    return [
+        Job(str(root), prefix, algorithm, part, {path: known[path] for path in part if path in known})
+        for part in (ordered[at : at + size] for at in range(0, len(ordered), size))
+    ]

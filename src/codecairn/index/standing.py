@@ -1,0 +1,145 @@
+"""What the index is worth at this moment: looked at, not assumed.
+
+While a watcher is alive and has nothing in hand, the files are as they were indexed, and HEAD is compared by reading
+it. Without one the files are listed and their stamps compared; how that came out is believed for ten times as long as
+it took, so that looking never costs more than a tenth of the time.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Literal
+
+from codecairn.cancel import Cancel
+from codecairn.errors import CairnError, IndexIncompatible
+from codecairn.index.digest import blob_id
+from codecairn.index.live import Look, Opened, ProjectIndex
+from codecairn.source.content import Found, Skip, read_text
+from codecairn.source.walk import is_test, list_files
+from codecairn.store.index import Checkout, Entry
+
+PROTOCOL_VERSION = "1.0"
+_TRUST = 10.0
+"""A look is believed for so many times as long as it took."""
+
+Freshness = Literal["fresh", "stale", "syncing"]
+Indexing = Literal["not_indexed", "indexing", "ready", "failed"]
+Schema = Literal["compatible", "not_indexed", "reindex_required", "corrupt_manifest"]
+
+
+@dataclass(frozen=True)
+class Standing:
+    freshness: Freshness
+    indexing: Indexing
+    schema: Schema
+    ref: str
+    opened: Opened | None = None
+    checkout: Checkout | None = None
+    warnings: list[str] = field(default_factory=list)
+    has_database: bool = True
+    has_text: bool = True
+    """Which of the stores can be read; both, unless the index is damaged."""
+
+    @property
+    def is_partial(self) -> bool:
+        return self.checkout is None or not self.checkout.complete
+
+    def metadata(self, completeness: Literal["complete", "truncated"] = "complete") -> dict[str, object]:
+        said: dict[str, object] = {
+            "cruxe_protocol_version": PROTOCOL_VERSION, "freshness_status": self.freshness,
+            "indexing_status": self.indexing,
+            "result_completeness": "partial" if self.is_partial else completeness,
+            "ref": self.ref, "schema_status": self.schema,
+        }  # fmt: skip
+        return {**said, "warnings": self.warnings} if self.warnings else said
+
+
+def standing(index: ProjectIndex, cancel: Cancel) -> Standing:
+    ref = ref_of(index, cancel)
+    try:
+        opened = index.opened()
+        checkout = opened.store.checkout(str(index.root)) if opened else None
+        if opened is not None:
+            opened.lexical.searcher()
+    except IndexIncompatible as error:
+        return _unusable(index, error, ref)
+    is_writing = index.activity is not None or index.is_behind or index.owner() is not None
+    warnings = index.warnings()
+    if checkout is None or opened is None:
+        indexing: Indexing = "indexing" if is_writing else "failed" if index.failure else "not_indexed"
+        return Standing("syncing" if is_writing else "stale", indexing, "not_indexed", ref, warnings=warnings)
+    if is_writing:
+        indexing = "ready" if checkout.complete else "indexing"
+        return Standing("syncing", indexing, "compatible", ref, opened, checkout, warnings)
+    indexing = "ready" if checkout.complete else "failed" if index.failure else "indexing"
+    is_fresh = checkout.complete and _is_fresh(index, opened, checkout, cancel)
+    return Standing("fresh" if is_fresh else "stale", indexing, "compatible", ref, opened, checkout, warnings)
+
+
+def _unusable(index: ProjectIndex, error: IndexIncompatible, ref: str) -> Standing:
+    if not error.data.get("damaged"):
+        return Standing("stale", "failed", "reindex_required", ref, warnings=[f"{error.message}. {error.remedy}"])
+    has_database, has_text = index.readable()
+    return Standing(
+        "stale", "failed", "corrupt_manifest", ref, warnings=[f"{error.message}. {error.remedy}"],
+        has_database=has_database, has_text=has_text,
+    )  # fmt: skip
+
+
+def ref_of(index: ProjectIndex, cancel: Cancel) -> str:
+    """The current branch, the commit where there is none, `live` outside git."""
+    try:
+        return index.git.branch(cancel) or index.git.head(cancel) or "live"
+    except CairnError:
+        return "live"
+
+
+def _is_fresh(index: ProjectIndex, opened: Opened, checkout: Checkout, cancel: Cancel) -> bool:
+    if index.is_watching:
+        return checkout.head == _head(index, cancel)
+    verdict = index.looked
+    if verdict is not None and verdict.generation == checkout.generation and time.monotonic() < verdict.until:
+        return verdict.same
+    began = time.monotonic()
+    same = looks_the_same(index, opened, checkout, cancel)
+    took = time.monotonic() - began
+    index.looked = Look(checkout.generation, same, began + took * _TRUST)
+    return same
+
+
+def looks_the_same(index: ProjectIndex, opened: Opened, checkout: Checkout, cancel: Cancel) -> bool:
+    """Whether the files are, by their stamps, those that were indexed."""
+    if checkout.head != _head(index, cancel):
+        return False
+    source = index.source
+    listing = list_files(source.root, source.git, source.guard, cancel, vendor=checkout.vendor)
+    files = [found for found in listing.files if checkout.tests or not is_test(found.path)]
+    known = opened.store.manifest(checkout.id)
+    if len(files) != len(known):
+        return False
+    return all(_is_same(index, opened, found, known.get(found.path)) for found in files)
+
+
+def _is_same(index: ProjectIndex, opened: Opened, found: Found, entry: Entry | None) -> bool:
+    if entry is None or entry.stat == found[1:5]:
+        return entry is not None
+    if entry.stat.mtime_ns >= 0 or entry.stat.size != found.size:
+        return False
+    if entry.file is None:
+        return entry.stat.ctime_ns == found.ctime_ns
+    # Read when it was too young for its stamp to last: its content tells.
+    blob = opened.store.blob(entry.file)
+    content = read_text(index.root, found.path, found.size)
+    return blob is not None and not isinstance(content, Skip) and blob_id(content.raw, _algorithm(blob)) == blob
+
+
+def _algorithm(blob: bytes) -> str:
+    return "sha1" if len(blob) == 20 else "sha256"
+
+
+def _head(index: ProjectIndex, cancel: Cancel) -> str:
+    try:
+        return index.git.head(cancel) or ""
+    except CairnError:
+        return ""

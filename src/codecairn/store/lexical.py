@@ -1,0 +1,158 @@
+"""The lexical index: one tantivy document a chunk, found by the terms of its text, name and path.
+
+    key     the file version, as text: what deletion goes by (a deletion by number matches nothing)
+    file, number   the same as columns, so that a hit is known without reading a document
+    name, path, body   analysed terms (words.py), space-separated
+    place   `code` or `beside`: what lies beside the product's code has candidates of its own
+    uses    the identifiers in the chunk as they are written: which files might refer to a symbol
+
+tantivy proposes; what is visible, and how it scores, is decided from the database. Documents of a version are written
+after any it may already have, so that a batch that was interrupted can be written again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from codecairn.beside import place_of
+from codecairn.errors import CairnError, IndexIncompatible
+from codecairn.store.version import FileVersion, unpacked_lines
+from codecairn.words import analysed
+
+ANALYSED = ("name", "path", "body")
+_HEAP = 48_000_000
+"""Bytes for the writer's one thread. With tantivy's least (15 MB) a repository of 500,000 lines is cut in pieces
+that are merged again at twice the cost."""
+
+
+class Lexical:
+    def __init__(self, folder: Path) -> None:
+        import tantivy  # noqa: PLC0415 - only who searches or writes pays for it
+
+        self._folder = folder
+        try:
+            self._index = tantivy.Index.open(str(folder))
+            self._index.register_tokenizer("terms", _whitespace())
+            self._index.config_reader("manual")
+        except ValueError as error:
+            raise _trouble(folder, error) from error
+        self.schema = self._index.schema
+
+    @classmethod
+    def create(cls, folder: Path) -> Lexical:
+        import tantivy  # noqa: PLC0415
+
+        shutil.rmtree(folder, ignore_errors=True)
+        try:
+            folder.mkdir(parents=True)
+            tantivy.Index(_schema(), path=str(folder), reuse=False)
+        except (ValueError, OSError) as error:
+            raise _trouble(folder, error) from error
+        return cls(folder)
+
+    def searcher(self) -> Any:
+        """A searcher over the last commit of any process."""
+        try:
+            self._index.reload()
+            return self._index.searcher()
+        except ValueError as error:
+            raise _trouble(self._folder, error) from error
+
+    @contextmanager
+    def writing(self) -> Iterator[Writing]:
+        """A batch: what was added and deleted is there after `commit`, or not at all."""
+        try:
+            writer = self._index.writer(heap_size=_HEAP, num_threads=1)
+            try:
+                yield Writing(writer)
+            finally:
+                writer.wait_merging_threads()  # frees tantivy's lock, which an error's traceback would keep
+        except (ValueError, OSError) as error:
+            raise _trouble(self._folder, error) from error
+
+
+class Writing:
+    def __init__(self, writer: Any) -> None:
+        self._writer = writer
+
+    def add(self, version: FileVersion) -> None:
+        self.delete(version.id)
+        for document in _documents(version):
+            self._writer.add_document(document)
+
+    def delete(self, file: int) -> None:
+        self._writer.delete_documents_by_term("key", key_of(file))
+
+    def commit(self) -> None:
+        self._writer.commit()
+
+
+def key_of(file: int) -> str:
+    return f"{file:x}"
+
+
+def _documents(version: FileVersion) -> Iterator[Any]:
+    from tantivy import Document  # noqa: PLC0415
+
+    terms, uses = unpacked_lines(version.terms), unpacked_lines(version.uses)
+    path = analysed(version.path)
+    place = "code" if place_of(version.path, version.language) == "code" else "beside"
+    for chunk in version.chunks:
+        symbol = version.symbols[chunk.symbol] if chunk.symbol >= 0 else None
+        yield Document(
+            key=[key_of(version.id)], file=[version.id], number=[chunk.number], place=[place],
+            name=[analysed(symbol.path if symbol else chunk.title)], path=[path],
+            body=[terms[chunk.number]], uses=[uses[chunk.number]],
+        )  # fmt: skip
+
+
+def _schema() -> Any:
+    from tantivy import SchemaBuilder  # noqa: PLC0415
+
+    builder = SchemaBuilder()
+    builder.add_text_field("key", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("place", tokenizer_name="raw", index_option="basic")
+    builder.add_integer_field("file", fast=True, indexed=False)
+    builder.add_integer_field("number", fast=True, indexed=False)
+    for field in ANALYSED:
+        builder.add_text_field(field, tokenizer_name="terms", index_option="freq")
+    builder.add_text_field("uses", tokenizer_name="terms", index_option="basic")
+    return builder.build()
+
+
+def _whitespace() -> Any:
+    from tantivy import TextAnalyzerBuilder, Tokenizer  # noqa: PLC0415
+
+    return TextAnalyzerBuilder(Tokenizer.whitespace()).build()
+
+
+def size_of(folder: Path) -> int:
+    """Bytes of what lies in a folder, at any depth; a file that goes away meanwhile counts as none."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += Path(place, name).lstat().st_size
+    return total
+
+
+def _damaged(folder: Path, error: Exception) -> CairnError:
+    return IndexIncompatible(f"The lexical index is damaged: {error}", damaged=True, folder=str(folder))
+
+
+def _trouble(folder: Path, error: Exception) -> CairnError:
+    said = str(error)
+    if "No space left" in said or "StorageFull" in said:
+        return CairnError(f"The index cannot be written: {said}", remedy=f"Free space on the disk of {folder}.")
+    if "PermissionDenied" in said or "Permission denied" in said or "Read-only" in said:
+        return CairnError(
+            f"The index cannot be used: {said}",
+            remedy="Make the data directory writable, or name another with CAIRN_HOME.",
+        )
+    return _damaged(folder, error)

@@ -1,0 +1,128 @@
+"""One writer per index across processes.
+
+The lock is the operating system's, on a file beside the index, so that it is free the moment its owner dies, however
+it dies. What the file says (who, since when, doing what) is for people, and is read without the lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from codecairn.errors import CairnError
+
+_GLANCE_S = 0.02
+_HEAD = 1 << 20
+"""Windows locks bytes, and what is locked cannot be read: the byte that is locked lies far behind the text."""
+
+
+@dataclass(frozen=True)
+class Owner:
+    pid: int
+    since: str
+    doing: str
+
+
+class WriterLock:
+    """Held by one thread of one process at a time; `held` tells whether by this object."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: int | None = None
+        self._thread = threading.Lock()
+
+    @contextmanager
+    def holding(self, doing: str, *, patience: float = 0.0) -> Iterator[bool]:
+        """Whether the lock was had; waits for it as long as `patience` says."""
+        deadline = time.monotonic() + patience
+        while not self._acquire(doing):
+            if time.monotonic() >= deadline:
+                yield False
+                return
+            time.sleep(_GLANCE_S)
+        try:
+            yield True
+        finally:
+            self._release()
+
+    def owner(self) -> Owner | None:
+        """Who holds it now, if anyone."""
+        if self._file is None and self._is_free():
+            return None
+        try:
+            return msgspec.json.decode(self._path.read_bytes(), type=Owner)
+        except (OSError, msgspec.MsgspecError):
+            return Owner(0, "", "")  # it was taken this moment
+
+    def _is_free(self) -> bool:
+        """Tried with a lock that all who look can have at once, so that none is taken for a writer."""
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # somebody may have cleaned up
+            file = os.open(self._path, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+        except OSError:
+            return True  # nobody has ever held it, or nobody can
+        try:
+            return _locked(file, shared=True)
+        finally:
+            os.close(file)
+
+    def _acquire(self, doing: str) -> bool:
+        if not self._thread.acquire(blocking=False):
+            return False
+        try:
+            file = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        except OSError as error:
+            self._thread.release()
+            raise CairnError(
+                f"The index cannot be locked: {self._path}: {error.strerror}",
+                remedy="Make the data directory writable, or name another with CAIRN_HOME.",
+            ) from error
+        if not _locked(file):
+            os.close(file)
+            self._thread.release()
+            return False
+        self._file = file
+        said = Owner(os.getpid(), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), doing)
+        with contextlib.suppress(OSError):
+            os.ftruncate(file, 0)
+            os.write(file, msgspec.json.encode(said))
+        return True
+
+    def _release(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+        self._file = None
+        self._thread.release()
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _locked(file: int, *, shared: bool = False) -> bool:
+        del shared  # there is only one kind
+        os.lseek(file, _HEAD, os.SEEK_SET)
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        os.lseek(file, 0, os.SEEK_SET)
+        return True
+
+else:
+    import fcntl
+
+    def _locked(file: int, *, shared: bool = False) -> bool:
+        try:
+            fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True

@@ -1,0 +1,66 @@
+"""index.db: what the index knows of the files of one repository, in all its checkouts.
+
+    file       one row a file version: path, blob, language, counts. Its id is derived from its content (version.py)
+    body       the same version's larger parts: text, links, terms and uses, compressed, and the head of the file
+    symbol     its definitions; `path` is the name inside the file, the module before it is composed when asked
+    chunk      its stretches to search and show
+    checkout   one row a folder that was indexed: what HEAD was, how far the last run came, when, with which options
+    manifest   checkout, path → the version that is visible there, and what `stat` said of the file when it was read;
+               or the reason why the file has none
+    dropped    versions that are not, or no more, to be found and may have documents in the lexical index
+
+Only a manifest makes a version visible. The lexical index is written first and this database last, in one
+transaction a batch, so a batch is seen whole or not at all and the lexical index may be ahead of this database but is
+never behind it: versions about to get documents are noted in `dropped` until they are rows here. Removal goes the
+other way around: here first, with the ids noted in `dropped`, then there.
+
+A version that no manifest names keeps its rows for a day (a branch may come back) but not its documents: document
+frequencies must be those of what is visible. They are written again from what is kept, without parsing.
+
+The database is disposable: where its version is another than SCHEMA it is built anew beside the old one (place.py).
+"""
+
+from __future__ import annotations
+
+SCHEMA = 3
+
+TABLES = """
+CREATE TABLE file (
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL, blob BLOB NOT NULL, language TEXT NOT NULL, package TEXT NOT NULL,
+    lines INTEGER NOT NULL, size INTEGER NOT NULL, error_nodes INTEGER NOT NULL, complaint TEXT NOT NULL,
+    symbols INTEGER NOT NULL, chunks INTEGER NOT NULL, terms INTEGER NOT NULL,
+    searchable INTEGER NOT NULL, unnamed_since REAL
+);
+CREATE INDEX file_path ON file (path);
+CREATE INDEX file_unnamed ON file (unnamed_since) WHERE unnamed_since IS NOT NULL;
+CREATE TABLE body (file INTEGER PRIMARY KEY, text BLOB NOT NULL, links BLOB NOT NULL, terms BLOB NOT NULL,
+    uses BLOB NOT NULL, head TEXT NOT NULL);
+CREATE TABLE symbol (
+    file INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, path TEXT NOT NULL,
+    signature TEXT NOT NULL, doc TEXT NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,
+    name_line INTEGER NOT NULL, parent INTEGER NOT NULL, ordinal INTEGER NOT NULL, returns TEXT NOT NULL,
+    tags TEXT NOT NULL, content_hash BLOB NOT NULL,
+    PRIMARY KEY (file, number)
+) WITHOUT ROWID;
+CREATE INDEX symbol_name ON symbol (name COLLATE NOCASE);
+CREATE TABLE chunk (
+    file INTEGER NOT NULL, number INTEGER NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,
+    symbol INTEGER NOT NULL, title TEXT NOT NULL, length INTEGER NOT NULL,
+    PRIMARY KEY (file, number)
+) WITHOUT ROWID;
+CREATE TABLE checkout (
+    id INTEGER PRIMARY KEY, root TEXT NOT NULL UNIQUE, prefix TEXT NOT NULL DEFAULT '',
+    generation INTEGER NOT NULL DEFAULT 0, complete INTEGER NOT NULL DEFAULT 0,
+    tests INTEGER NOT NULL DEFAULT 1, vendor INTEGER NOT NULL DEFAULT 0,
+    ref TEXT NOT NULL DEFAULT 'live', head TEXT NOT NULL DEFAULT '', module TEXT, go_version TEXT,
+    finished_at REAL, seconds REAL, used_at REAL,
+    extractors TEXT NOT NULL DEFAULT '', excluded TEXT NOT NULL DEFAULT '{}'
+);
+CREATE TABLE manifest (
+    checkout INTEGER NOT NULL, path TEXT NOT NULL, file INTEGER, reason TEXT NOT NULL, detail TEXT NOT NULL,
+    size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, inode INTEGER NOT NULL, ctime_ns INTEGER NOT NULL,
+    PRIMARY KEY (checkout, path)
+) WITHOUT ROWID;
+CREATE INDEX manifest_file ON manifest (file, checkout);
+CREATE TABLE dropped (file INTEGER PRIMARY KEY);
+"""

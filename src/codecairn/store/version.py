@@ -1,0 +1,120 @@
+"""A file version: everything the index keeps of one content at one path, as workers send it and the store keeps it.
+
+Its id is derived from what it is (path, content, the version of the extractor that read it), never handed out by a
+database, so every store may refer to it and nothing is confused after a crash. Sixty-three bits: with a million
+versions two share an id once in ten million indexes.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+import zstandard
+from blake3 import blake3
+from msgspec import Struct
+
+from codecairn.parse.facts import Binding, Import, Site
+
+LINES = "\n"
+
+
+class Stat(NamedTuple):
+    """What tells, without reading a file, that it is still the one that was read."""
+
+    size: int
+    mtime_ns: int
+    inode: int
+    ctime_ns: int
+
+
+class SymbolRow(Struct, frozen=True, array_like=True):
+    number: int
+    kind: str
+    name: str
+    path: str
+    signature: str
+    doc: str
+    start_line: int
+    end_line: int
+    name_line: int
+    parent: int
+    ordinal: int
+    returns: str
+    tags: str
+    """What domain-driven design calls it, comma-separated: aggregate, entity, value_object, repository, service."""
+    content_hash: bytes
+
+
+class ChunkRow(Struct, frozen=True, array_like=True):
+    number: int
+    start_line: int
+    end_line: int
+    symbol: int
+    title: str
+    length: int
+    """How many terms its text has."""
+
+
+class Links(Struct, frozen=True, array_like=True):
+    """What a file says of others: the raw material of references."""
+
+    sites: list[Site]
+    imports: list[Import]
+    bindings: list[Binding]
+
+
+class FileVersion(Struct, frozen=True, array_like=True):
+    id: int
+    path: str
+    """Relative to the repository, so that every checkout of it shares the version."""
+    blob: bytes
+    language: str
+    package: str
+    lines: int
+    size: int
+    error_nodes: int
+    complaint: str
+    """Why part of the file could not be read, or nothing."""
+    symbols: list[SymbolRow]
+    chunks: list[ChunkRow]
+    text: bytes
+    links: bytes
+    terms: bytes
+    uses: bytes
+    """Compressed: `text` is the source, `links` the Links, `terms` and `uses` one line a chunk: its analysed text
+    (words.py), and the identifiers in it."""
+    head: str
+    """The lines that name its package and its imports, for who reads a part of it."""
+
+
+def version_id(path: str, blob: bytes, extractor: str) -> int:
+    digest = blake3(msgspec.msgpack.encode((path.encode("utf-8", "surrogateescape"), blob, extractor))).digest(8)
+    return int.from_bytes(digest, "big") >> 1
+
+
+def packed(data: bytes) -> bytes:
+    compressed: bytes = _compressor().compress(data)
+    return compressed
+
+
+def unpacked(data: bytes) -> bytes:
+    return zstandard.ZstdDecompressor().decompress(data)
+
+
+def packed_links(links: Links) -> bytes:
+    return packed(msgspec.msgpack.encode(links))
+
+
+def unpacked_links(data: bytes) -> Links:
+    return msgspec.msgpack.decode(unpacked(data), type=Links)
+
+
+def unpacked_lines(data: bytes) -> list[str]:
+    return unpacked(data).decode("utf-8", "surrogateescape").split(LINES)
+
+
+@cache
+def _compressor() -> Any:
+    return zstandard.ZstdCompressor(level=3)

@@ -1,0 +1,281 @@
+"""A view: which file versions are visible, and everything that is read through it.
+
+A view is one generation of one checkout: a snapshot of the database and the searcher that was current with it. The
+lexical index also holds versions of other checkouts of the repository; they are no part of a view, neither as hits nor
+in its statistics, so that a view scores the same whatever else is indexed.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import msgspec
+
+from codecairn.store.index import CHUNK_COLUMNS, SYMBOL_COLUMNS, Checkout, IndexStore
+from codecairn.store.lexical import Lexical, key_of
+from codecairn.store.version import ChunkRow, Links, SymbolRow, unpacked, unpacked_lines, unpacked_links
+
+
+class FileRow(NamedTuple):
+    id: int
+    path: str
+    """From the root of the project."""
+    language: str
+    package: str
+    lines: int
+
+
+class Extent(NamedTuple):
+    """How much there is to search: what averages are over."""
+
+    files: int
+    chunks: int
+    terms: int
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A chunk that the lexical index proposes."""
+
+    file: int
+    number: int
+    score: float
+
+
+_CHUNK_FIELDS = ", ".join(f"chunk.{name}" for name in ChunkRow.__struct_fields__)
+_SYMBOL_FIELDS = ", ".join(f"symbol.{name}" for name in SymbolRow.__struct_fields__)
+_SYMBOL_AT = 5 + len(ChunkRow.__struct_fields__)
+_MEETING = (
+    f"SELECT file.id, manifest.path, language, package, lines, {_CHUNK_FIELDS}, {_SYMBOL_FIELDS} "  # noqa: S608
+    # A cross join keeps the order: a question a place, each by a key.
+    "FROM json_each(?) AS place "
+    "CROSS JOIN manifest ON manifest.file = json_extract(place.value, '$[0]') AND manifest.checkout = ? "
+    "CROSS JOIN file ON file.id = manifest.file "
+    "CROSS JOIN chunk ON chunk.file = file.id AND chunk.number = json_extract(place.value, '$[1]') "
+    "LEFT JOIN symbol ON symbol.file = file.id AND symbol.number = chunk.symbol"
+)
+
+
+_recent_terms: dict[int, list[str]] = {}
+_MOST_RECENT_TERMS = 2_000
+"""Files, some 20 MB. An id stands for one content, so what was read once is never out of date."""
+
+
+class View:
+    def __init__(self, database: sqlite3.Connection, lexical: Lexical, checkout: Checkout) -> None:
+        self.checkout = checkout
+        self._database = database
+        self._searcher = lexical.searcher()
+        self._schema = lexical.schema
+        self._files: dict[int, FileRow | None] = {}
+        self._met_chunks: dict[tuple[int, int], ChunkRow] = {}
+        self._met_symbols: dict[tuple[int, int], SymbolRow] = {}
+        self._symbols: dict[int, list[SymbolRow]] = {}
+        self._chunks: dict[int, list[ChunkRow]] = {}
+
+    # Files.
+
+    def file(self, file: int) -> FileRow | None:
+        """A version that is visible here; None for any other."""
+        if file not in self._files:
+            row = self._database.execute(
+                "SELECT file.id, manifest.path, language, package, lines FROM manifest JOIN file ON file.id = file "
+                "WHERE manifest.file = ? AND checkout = ?",
+                (file, self.checkout.id),
+            ).fetchone()
+            self._files[file] = FileRow(*row) if row else None
+        return self._files[file]
+
+    def file_at(self, path: str) -> FileRow | None:
+        row = self._database.execute(
+            "SELECT file.id, manifest.path, language, package, lines FROM manifest JOIN file ON file.id = file "
+            "WHERE manifest.path = ? AND checkout = ?",
+            (path, self.checkout.id),
+        ).fetchone()
+        return FileRow(*row) if row else None
+
+    def files_ending(self, path: str, most: int = 50) -> list[FileRow]:
+        """Files whose path is this, or ends with it after a slash, whatever the case."""
+        like = "%/" + path.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+        rows = self._database.execute(
+            "SELECT file.id, manifest.path, language, package, lines FROM manifest JOIN file ON file.id = file "
+            "WHERE checkout = ? AND '/' || manifest.path LIKE ? ESCAPE '!' ORDER BY manifest.path LIMIT ?",
+            (self.checkout.id, like, most),
+        )
+        return [FileRow(*row) for row in rows]
+
+    def files(self) -> Iterator[FileRow]:
+        rows = self._database.execute(
+            "SELECT file.id, manifest.path, language, package, lines FROM manifest JOIN file ON file.id = file "
+            "WHERE checkout = ? ORDER BY manifest.path",
+            (self.checkout.id,),
+        )
+        return (FileRow(*row) for row in rows)
+
+    def text(self, file: int) -> str:
+        (row,) = self._database.execute("SELECT text FROM body WHERE file = ?", (file,)).fetchall()
+        return unpacked(row[0]).decode("utf-8", "replace")
+
+    def links(self, file: int) -> Links:
+        (row,) = self._database.execute("SELECT links FROM body WHERE file = ?", (file,)).fetchall()
+        return unpacked_links(row[0])
+
+    def terms(self, file: int) -> list[str]:
+        """The analysed text of each chunk of a file."""
+        found = _recent_terms.get(file)
+        if found is None:
+            (row,) = self._database.execute("SELECT terms FROM body WHERE file = ?", (file,)).fetchall()
+            found = _recent_terms[file] = unpacked_lines(row[0])
+            if len(_recent_terms) > _MOST_RECENT_TERMS:
+                _recent_terms.pop(next(iter(_recent_terms)), None)
+        return found
+
+    def head(self, file: int) -> str:
+        """What a file says of its package and its imports."""
+        (row,) = self._database.execute("SELECT head FROM body WHERE file = ?", (file,)).fetchall()
+        return str(row[0])
+
+    # Symbols and chunks.
+
+    def symbol(self, file: int, number: int) -> SymbolRow | None:
+        if (file, number) in self._met_symbols:
+            return self._met_symbols[file, number]
+        row = self._database.execute(
+            f"SELECT {SYMBOL_COLUMNS} FROM symbol WHERE file = ? AND number = ?",  # noqa: S608 - our own names
+            (file, number),
+        ).fetchone()
+        return SymbolRow(*row) if row else None
+
+    def symbols(self, file: int) -> list[SymbolRow]:
+        if file not in self._symbols:
+            rows = self._database.execute(
+                f"SELECT {SYMBOL_COLUMNS} FROM symbol WHERE file = ? ORDER BY number",  # noqa: S608 - our own names
+                (file,),
+            )
+            self._symbols[file] = [SymbolRow(*row) for row in rows]
+        return self._symbols[file]
+
+    def named(self, name: str) -> list[tuple[FileRow, SymbolRow]]:
+        """Every visible symbol of this name, whatever its case."""
+        rows = self._database.execute(
+            f"SELECT file, {SYMBOL_COLUMNS} FROM symbol WHERE name = ? COLLATE NOCASE",  # noqa: S608 - our own names
+            (name,),
+        ).fetchall()
+        found = ((self.file(row[0]), SymbolRow(*row[1:])) for row in rows)
+        return [(file, symbol) for file, symbol in found if file is not None]
+
+    def chunk(self, file: int, number: int) -> ChunkRow:
+        if (file, number) in self._met_chunks:
+            return self._met_chunks[file, number]
+        (row,) = self._database.execute(
+            f"SELECT {CHUNK_COLUMNS} FROM chunk WHERE file = ? AND number = ?",  # noqa: S608 - our own names
+            (file, number),
+        ).fetchall()
+        return ChunkRow(*row)
+
+    def meet(self, places: Sequence[tuple[int, int]]) -> None:
+        """Read these chunks, as far as they are visible, with their files and symbols: one question, not hundreds."""
+        rows = self._database.execute(_MEETING, (msgspec.json.encode(places).decode(), self.checkout.id))
+        for row in rows:
+            file, chunk, symbol = FileRow(*row[:5]), ChunkRow(*row[5:_SYMBOL_AT]), row[_SYMBOL_AT:]
+            self._files[file.id] = file
+            self._met_chunks[file.id, chunk.number] = chunk
+            if symbol[0] is not None:
+                self._met_symbols[file.id, chunk.symbol] = SymbolRow(*symbol)
+        for file_id, _ in places:
+            self._files.setdefault(file_id, None)
+
+    def chunks(self, file: int) -> list[ChunkRow]:
+        if file not in self._chunks:
+            rows = self._database.execute(
+                f"SELECT {CHUNK_COLUMNS} FROM chunk WHERE file = ? ORDER BY number",  # noqa: S608 - our own names
+                (file,),
+            )
+            self._chunks[file] = [ChunkRow(*row) for row in rows]
+        return self._chunks[file]
+
+    # What the lexical index says, as far as it is visible.
+
+    @cached_property
+    def extent(self) -> Extent:
+        row = self._database.execute(
+            "SELECT count(*), total(chunks), total(terms) FROM manifest JOIN file ON file.id = file WHERE checkout = ?",
+            (self.checkout.id,),
+        ).fetchone()
+        return Extent(*(int(each) for each in row))
+
+    def proposals(
+        self, weighted: Sequence[tuple[str, str, float]], place: str, most: int, is_wanted: Callable[[Hit], bool]
+    ) -> list[Hit]:
+        """The best visible, wanted chunks of a place for terms (field, term, weight), by the lexical index's score."""
+        from tantivy import Occur, Query  # noqa: PLC0415
+
+        should = [
+            (Occur.Should, Query.boost_query(Query.term_query(self._schema, field, term, "freq"), weight))
+            for field, term, weight in weighted
+        ]
+        if not should:
+            return []
+        there = Query.boost_query(Query.term_query(self._schema, "place", place, "basic"), 0.0)
+        query = Query.boolean_query([(Occur.Must, there), (Occur.Must, Query.boolean_query(should))])
+        asked, seen, hits = most, 0, list[Hit]()
+        while len(hits) < most:
+            found = self._searcher.search(query, asked).hits
+            hits += filter(is_wanted, self._visible(found[seen:]))
+            if len(found) < asked:
+                break
+            seen, asked = asked, asked * 4  # what is not ours, or not wanted, stood before what is
+        return hits[:most]
+
+    def _visible(self, found: list[Any]) -> list[Hit]:
+        places = [place for _, place in found]
+        files = self._searcher.fast_field_values("file", places)
+        numbers = self._searcher.fast_field_values("number", places)
+        self.meet(list(zip(files, numbers, strict=True)))
+        hits = [Hit(file, number, score) for (score, _), file, number in zip(found, files, numbers, strict=True)]
+        return [hit for hit in hits if self.file(hit.file) is not None]
+
+    def frequency(self, term: str, field: str = "body") -> int:
+        """In how many visible chunks a term occurs."""
+        from tantivy import Occur, Query  # noqa: PLC0415
+
+        wanted = Query.term_query(self._schema, field, term, "basic")
+        count = self._searcher.search(wanted, 1, count=True).count
+        if not count or not self._foreign:
+            return int(count or 0)
+        foreign = Query.term_set_query(self._schema, "key", self._foreign)
+        both = Query.boolean_query([(Occur.Must, wanted), (Occur.Must, foreign)])
+        return int(count) - int(self._searcher.search(both, 1, count=True).count or 0)
+
+    def using(self, identifier: str) -> list[FileRow]:
+        """The files in whose text an identifier stands, as it is written."""
+        from tantivy import Query  # noqa: PLC0415
+
+        query = Query.term_query(self._schema, "uses", identifier, "basic")
+        most = self._searcher.search(query, 1, count=True).count or 0
+        places = [place for _, place in self._searcher.search(query, most).hits] if most else []
+        files = (self.file(each) for each in sorted(set(self._searcher.fast_field_values("file", places))))
+        return [file for file in files if file is not None]
+
+    @cached_property
+    def _foreign(self) -> list[str]:
+        """Versions in the lexical index that are not visible here."""
+        rows = self._database.execute(
+            "SELECT id FROM file WHERE searchable = 1 AND NOT EXISTS "
+            "(SELECT 1 FROM manifest WHERE manifest.file = file.id AND checkout = ?)",
+            (self.checkout.id,),
+        )
+        return [key_of(row[0]) for row in rows]
+
+
+@contextmanager
+def viewing(store: IndexStore, lexical: Lexical, root: str) -> Iterator[View | None]:
+    """The newest generation of a checkout; None where there is no such checkout."""
+    with store.reading() as database:
+        checkout = store.checkout_in(database, root)
+        yield View(database, lexical, checkout) if checkout else None

@@ -1,0 +1,241 @@
+"""The index by its two verbs: make it, and ask how it stands."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from codecairn.index.run import Options, Report
+from codecairn.index.standing import Standing, standing
+from codecairn.project import Project
+from codecairn.store import place
+from codecairn.store.lexical import size_of
+from codecairn.store.schema import SCHEMA
+from codecairn.tools import Call, tool
+
+_MOST_ERRORS = 100
+_PROGRESS_EVERY_S = 0.1
+ProjectPath = Annotated[str, Meta(description="Absolute path of the project root", min_length=1)]
+
+
+class SkippedFiles(Struct, frozen=True, kw_only=True):
+    reason: str
+    count: int
+
+
+class FailedFile(Struct, frozen=True, kw_only=True):
+    file: str
+    error: str
+
+
+class IndexStatistics(Struct, frozen=True, kw_only=True):
+    files_indexed: int
+    files_skipped: int
+    files_failed: int
+    files_removed: int
+    symbols_extracted: int
+    chunks_created: int
+    embeddings_generated: int
+    duration_seconds: float
+    index_size_mb: float
+
+
+class Indexed(Struct, frozen=True, kw_only=True):
+    success: Literal[True]
+    project_id: int
+    statistics: IndexStatistics
+    skipped: list[SkippedFiles]
+    errors: list[FailedFile]
+    message: str
+    metadata: dict[str, Any]
+
+
+@tool(family="index", read_only=False)
+def index_codebase(
+    call: Call,
+    *,
+    path: ProjectPath,
+    force_reindex: Annotated[bool, Meta(description="Build anew, unchanged files too")] = False,
+    include_tests: Annotated[bool, Meta(description="Index test files")] = True,
+    include_vendor: Annotated[bool, Meta(description="Index vendored code")] = False,
+) -> Indexed:
+    """Index a project, or bring its index up to date; only changed files are read. The server keeps its own root
+    indexed: use it for another project, or to index with other options."""
+    project = call.projects.named(path, param="path")
+    options = Options(include_tests, include_vendor)
+    report = project.index.index(options, force=force_reindex, cancel=call.cancel, progress=_Told(call))
+    stands = standing(project.index, call.cancel)
+    errors = [FailedFile(file=file, error=why) for file, why in sorted(report.failed.items())]
+    return Indexed(
+        success=True, project_id=project_id(project), statistics=_statistics(project, report),
+        skipped=[SkippedFiles(reason=reason, count=count) for reason, count in sorted(report.skipped.items())],
+        errors=errors[:_MOST_ERRORS], message=_message(report, len(errors)),
+        metadata=_said(stands, report, is_cut=len(errors) > _MOST_ERRORS),
+    )  # fmt: skip
+
+
+class _Told:
+    """Progress as a client may be told it: it only ever grows, and not for every file of thousands."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._done = -1
+        self._due = 0.0
+
+    def __call__(self, done: int, total: int, said: str) -> None:
+        now = time.monotonic()
+        if done > self._done and (now >= self._due or done == total):
+            self._done, self._due = done, now + _PROGRESS_EVERY_S
+            self._call.progress(done, total or None, said)
+
+
+def _said(stands: Standing, report: Report, *, is_cut: bool) -> dict[str, Any]:
+    warnings = [*stands.warnings, *report.warnings]
+    said = stands.metadata("truncated" if is_cut else "complete")
+    return {
+        **said,
+        **({"warnings": warnings} if warnings else {}),
+        **({"safety_limit_applied": True} if is_cut else {}),
+    }
+
+
+def _statistics(project: Project, report: Report) -> IndexStatistics:
+    return IndexStatistics(
+        files_indexed=report.files_indexed, files_skipped=report.skipped.total(), files_failed=len(report.failed),
+        files_removed=report.removed, symbols_extracted=report.symbols, chunks_created=report.chunks,
+        embeddings_generated=0, duration_seconds=round(report.seconds, 3), index_size_mb=index_size_mb(project),
+    )  # fmt: skip
+
+
+def _message(report: Report, failed: int) -> str:
+    said = f"Successfully indexed {report.files_indexed} files in {report.seconds:.1f} seconds"
+    if failed > _MOST_ERRORS:
+        return f"{said}; {failed} files failed, the first {_MOST_ERRORS} are listed"
+    return f"{said}; {failed} files failed" if failed else said
+
+
+class IndexedProject(Struct, frozen=True, kw_only=True):
+    id: int
+    root_path: str
+    module_name: str | None
+    go_version: str | None
+    index_version: str
+    languages: list[str]
+
+
+class StatusStatistics(Struct, frozen=True, kw_only=True):
+    total_files: int
+    total_symbols: int
+    total_chunks: int
+    total_embeddings: int
+    index_size_mb: float
+    last_indexed_at: str | None
+    indexing_duration_seconds: float | None
+    total_lines: int
+    skipped: list[SkippedFiles]
+    files_with_errors: int
+
+
+class StatusHealth(Struct, frozen=True, kw_only=True):
+    database_accessible: bool
+    embeddings_available: bool
+    fts_indexes_built: bool
+
+
+class IndexProgress(Struct, frozen=True, kw_only=True):
+    files_done: int
+    files_total: int
+
+
+class Status(Struct, frozen=True, kw_only=True):
+    success: Literal[True]
+    indexed: bool
+    project: IndexedProject | None
+    statistics: StatusStatistics | None
+    health: StatusHealth | None
+    message: str
+    metadata: dict[str, Any]
+    progress: IndexProgress | None = None
+
+
+@tool(family="index")
+def get_status(call: Call, *, path: ProjectPath) -> Status:
+    """Whether a project is indexed and how fresh. Use it when a search misses what should be there: it says what was
+    left out and why."""
+    project = call.projects.named(path, param="path")
+    stands = standing(project.index, call.cancel)
+    activity = project.index.activity
+    progress = IndexProgress(files_done=activity.done, files_total=activity.total) if activity else None
+    if stands.checkout is None or stands.opened is None:
+        damaged = stands.schema in ("corrupt_manifest", "reindex_required")
+        return Status(
+            success=True, indexed=False, project=None, statistics=None,
+            health=_health(stands) if damaged else None, message=_absence(stands), metadata=stands.metadata(),
+            progress=progress,
+        )  # fmt: skip
+    statistics = _totals(project, stands)
+    return Status(
+        success=True, indexed=True, project=_project(project, stands), statistics=statistics, health=_health(stands),
+        message=_presence(stands, statistics.total_files), metadata=stands.metadata(), progress=progress,
+    )  # fmt: skip
+
+
+def _absence(stands: Standing) -> str:
+    if stands.indexing == "indexing":
+        return "Project is being indexed for the first time; nothing can be searched yet."
+    if stands.indexing == "failed" and stands.warnings:
+        return f"Project not indexed. Run index_codebase to create index. {stands.warnings[0]}"
+    return "Project not indexed. Run index_codebase to create index."
+
+
+def _presence(stands: Standing, files: int) -> str:
+    if stands.is_partial:
+        return f"Project is being indexed; {files} files so far"
+    return f"Project indexed successfully with {files} files"
+
+
+def _project(project: Project, stands: Standing) -> IndexedProject:
+    assert stands.checkout is not None
+    assert stands.opened is not None
+    return IndexedProject(
+        id=project_id(project), root_path=str(project.root), module_name=stands.checkout.module,
+        go_version=stands.checkout.go_version, index_version=f"{SCHEMA}.0.0",
+        languages=list(stands.opened.store.languages(stands.checkout.id)),
+    )  # fmt: skip
+
+
+def _totals(project: Project, stands: Standing) -> StatusStatistics:
+    checkout, opened = stands.checkout, stands.opened
+    assert checkout is not None
+    assert opened is not None
+    totals = opened.store.totals(checkout.id)
+    skipped = Counter(checkout.excluded) + Counter(opened.store.reasons(checkout.id))
+    finished = checkout.finished_at
+    return StatusStatistics(
+        total_files=totals.files, total_symbols=totals.symbols, total_chunks=totals.chunks, total_embeddings=0,
+        index_size_mb=index_size_mb(project),
+        last_indexed_at=datetime.fromtimestamp(finished, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if finished else None,
+        indexing_duration_seconds=checkout.seconds, total_lines=totals.lines,
+        skipped=[SkippedFiles(reason=reason, count=count) for reason, count in sorted(skipped.items())],
+        files_with_errors=len(opened.store.complaints(checkout.id)),
+    )  # fmt: skip
+
+
+def _health(stands: Standing) -> StatusHealth:
+    return StatusHealth(
+        database_accessible=stands.has_database, embeddings_available=False, fts_indexes_built=stands.has_text
+    )
+
+
+def project_id(project: Project) -> int:
+    """A number that stays the project's for as long as it lies where it lies."""
+    return int(project.index.folder.name[:7], 16)
+
+
+def index_size_mb(project: Project) -> float:
+    epoch = place.current_epoch(project.index.folder)
+    return round(size_of(epoch) / 1e6, 3) if epoch else 0.0

@@ -1,0 +1,135 @@
+"""Text as words: one analysis for what is indexed and for what is asked.
+
+Text is split where identifiers are: camelCase, snake_case, acronyms and digits give their parts, and an identifier of
+several parts is a word too, so that `mergeConfig` finds itself before anything that merges a config. Parts are cut to
+a stem (`parsing`, `parser`, `parsed`: one word); whole identifiers are not. Punctuation separates, so `http.Handler`,
+`std::vector<int>` and `kebab-case` are the words they are made of. A chunk is analysed once, when it is indexed; a
+query by the same function, less the words that only hold a sentence together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+ANALYSIS = 1
+"""Raised whenever a text would give other words."""
+
+_WORD = re.compile(r"[^\W\d]\w*|\d+")
+_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_]+")
+_VOWEL = re.compile("[aeiouy]")
+_LONGEST_PART = 40
+"""Characters. What is longer is a key, a hash or data, and nobody asks for it by its parts."""
+_LONGEST_IDENTIFIER = 120
+_LARGEST_MEMO = 300_000
+
+_STOP_WORDS = frozenset(
+    """
+    a an the and or but if then else of to in on at by for with from as is are was were be been being it its this that
+    these those i me my we our you your he she they them their what which who whom how when where why do does did doing
+    done has have had having can could should would will may might must not no nor so too very just there here than
+    into about over under out up down off am im ive dont doesnt isnt cant wont s t re ve ll d m
+    """.split()  # noqa: SIM905
+)
+"""Taken off queries alone: `if`, `from` and `do` are code, and a word such as `how`, rare in code, would weigh most."""
+
+_ENDINGS = (
+    ("ization", 3), ("isation", 3), ("izing", 3), ("ising", 4), ("izer", 3), ("ized", 3), ("ised", 4), ("izable", 3),
+    ("ize", 3), ("ation", 3), ("ating", 3), ("ator", 3), ("ated", 3), ("ate", 4), ("able", 4), ("ible", 4),
+    ("ement", 4), ("ment", 4), ("ness", 4), ("ful", 4), ("ition", 4), ("sion", 4), ("tion", 4), ("ion", 4), ("ing", 3),
+    ("ive", 4), ("ied", 3), ("ed", 3), ("er", 4), ("or", 4), ("ly", 4), ("al", 4), ("ance", 4), ("ence", 4),
+)  # fmt: skip
+"""An ending and the letters that must be left before it. The first that fits is taken off: longer ones stand first."""
+
+
+class _Known(dict[str, str]):
+    """Identifiers already taken apart: each recurs a hundred times in a repository."""
+
+    def __missing__(self, identifier: str) -> str:
+        if len(self) >= _LARGEST_MEMO:
+            self.clear()
+        found = self[identifier] = " ".join(_split(identifier))
+        return found
+
+
+_known = _Known()
+
+
+def analysed(text: str) -> str:
+    """The words of a text, separated by blanks, in order: what is indexed, and what is counted."""
+    return analysed_identifiers(_WORD.findall(text))
+
+
+def analysed_identifiers(found: Iterable[str]) -> str:
+    """The same of a text whose identifiers were already found."""
+    return " ".join(filter(None, map(_known.__getitem__, found)))
+
+
+def words_of(identifier: str) -> list[str]:
+    """The stems of an identifier's parts, then the identifier itself where it has several."""
+    return _known[identifier].split()
+
+
+def _split(identifier: str) -> tuple[str, ...]:
+    parts = [part.lower() for part in _PART.findall(identifier)]
+    stems = tuple(stem(part) for part in parts if len(part) < _LONGEST_PART)
+    return (*stems, bare(identifier)) if len(parts) > 1 and len(identifier) < _LONGEST_IDENTIFIER else stems
+
+
+def bare(name: str) -> str:
+    """A name as it is compared: what marks it private or a variable is no part of it."""
+    return name.strip("_$@").lower()
+
+
+@lru_cache(1 << 16)
+def parts_of(text: str) -> tuple[str, ...]:
+    """The stems of the parts alone, each once."""
+    found: dict[str, None] = {}
+    for identifier in _WORD.findall(text):
+        words = words_of(identifier)
+        found.update(dict.fromkeys(words[:-1] if len(words) > 1 else words))
+    return tuple(found)
+
+
+def stem(word: str) -> str:
+    word = _singular(word)
+    if len(word) < 5:
+        return word
+    for ending, least in _ENDINGS:
+        left = len(word) - len(ending)
+        if left >= least and word.endswith(ending) and _VOWEL.search(word, 0, left):
+            word = _undoubled(word[:left])
+            break
+    if len(word) > 4 and word[-1] == "e":
+        word = word[:-1]
+    return word[:-1] + "i" if len(word) > 3 and word[-1] == "y" else word
+
+
+def _undoubled(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz" else word
+
+
+def _singular(word: str) -> str:
+    if len(word) <= 3 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    return word[:-2] if word.endswith(("sses", "xes", "ches", "shes", "zzes")) else word[:-1]
+
+
+def query_words(text: str) -> list[str]:
+    """The words of a query, in order, each as often as it is there."""
+    identifiers = _WORD.findall(text)
+    telling = [each for each in identifiers if each.lower() not in _STOP_WORDS]
+    return [word for each in telling or identifiers for word in words_of(each)]
+
+
+def spelled(text: str) -> frozenset[str]:
+    """Every identifier of a text as it is compared."""
+    return frozenset(bare(each) for each in _WORD.findall(text))
+
+
+def identifiers(text: str) -> list[str]:
+    """Every identifier of a text as it is written, in order."""
+    return _WORD.findall(text)

@@ -1,0 +1,80 @@
+"""python -m codecairn.worker: reads files for an index run.
+
+Started fresh, never forked from a server with threads; imports what parsing needs and no more. Frames (four bytes of
+length, then msgpack) come in on stdin, each a Job, and go out on stdout: an empty one when it is ready, then for each
+job its Outcomes and an empty one. It ends when its stdin does, so none outlives who started it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+from typing import IO
+
+import msgspec
+from msgspec import Struct
+
+from codecairn.index.digest import Outcome, digest
+
+_MOST_MEMORY = 4 << 30
+
+
+class Job(Struct, frozen=True, array_like=True):
+    root: str
+    prefix: str
+    algorithm: str
+    paths: list[str]
+    known: dict[str, list[int]]
+
+
+def write_frame(stream: IO[bytes], data: bytes) -> None:
+    stream.write(len(data).to_bytes(4, "big") + data)
+    stream.flush()
+
+
+def read_frame(stream: IO[bytes]) -> bytes | None:
+    """None where the other side is gone."""
+    head = stream.read(4)
+    if len(head) < 4:
+        return None
+    size = int.from_bytes(head, "big")
+    data = stream.read(size)
+    return data if len(data) == size else None
+
+
+def main() -> None:
+    _limit_memory()
+    source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints must not end up between frames
+    write_frame(sink, b"")
+    while (frame := read_frame(source)) is not None:
+        job = msgspec.msgpack.decode(frame, type=Job)
+        root = Path(job.root)
+        for path in job.paths:
+            outcome = _digest(root, job, path)
+            write_frame(sink, msgspec.msgpack.encode(outcome))
+        write_frame(sink, b"")
+
+
+def _limit_memory() -> None:
+    """A few hundred bytes can make a grammar ask for gigabytes; then the parser fails, and not the machine."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource  # noqa: PLC0415 - Windows has none
+
+        resource.setrlimit(resource.RLIMIT_AS, (_MOST_MEMORY, _MOST_MEMORY))
+
+
+def _digest(root: Path, job: Job, path: str) -> Outcome:
+    try:
+        return digest(root, job.prefix, path, frozenset(job.known.get(path, ())), job.algorithm)
+    except (RecursionError, MemoryError, ValueError, LookupError, TypeError, AssertionError) as error:
+        return Outcome(path, reason="failed", detail=f"{type(error).__name__}: {error}"[:300])
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (BrokenPipeError, KeyboardInterrupt):
+        os._exit(0)

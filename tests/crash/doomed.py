@@ -1,0 +1,77 @@
+"""A process made to be killed: it indexes a project, in small batches, and dies where it is told to.
+
+python doomed.py ROOT HOME update|rebuild [POINT NUMBER before|after]
+
+It says `begun` when all is loaded. POINT is one of POINTS, NUMBER the call at which it dies.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from codecairn.cancel import Cancel
+from codecairn.config import Settings
+from codecairn.index import run
+from codecairn.index.run import Options
+from codecairn.project import Project
+from codecairn.store import lexical, place, writer
+
+SMALL_BATCH = 1_500
+"""Bytes of source: a few files."""
+POINTS: dict[str, tuple[Any, str]] = {
+    "a folder is made to build in": (place, "new_epoch"),
+    "a folder is put in use": (place, "use_epoch"),
+    "a checkout is opened": (writer.IndexWriter, "open_checkout"),
+    "documents are announced": (writer.IndexWriter, "announce"),
+    "a document is added": (lexical.Writing, "add"),
+    "documents are committed": (lexical.Writing, "commit"),
+    "versions are inserted": (writer.IndexWriter, "insert"),
+    "a version is revived": (writer.IndexWriter, "searchable"),
+    "an entry is written": (writer, "_write_entry"),
+    "a generation is published": (writer.IndexWriter, "publish"),
+    "versions are retired": (writer.IndexWriter, "retire"),
+    "documents are deleted": (lexical.Writing, "delete"),
+    "retired versions are forgotten": (writer.IndexWriter, "retired"),
+    "a run says how it ended": (writer.IndexWriter, "finish"),
+}
+
+
+def die_at(point: str, number: int, moment: str) -> None:
+    owner, name = POINTS[point]
+    setattr(owner, name, _deadly(getattr(owner, name), number, moment))
+
+
+def _deadly(call: Callable[..., Any], number: int, moment: str) -> Callable[..., Any]:
+    calls = count(1)
+
+    def called(*arguments: Any, **named: Any) -> Any:
+        is_the_one = next(calls) == number
+        if is_the_one and moment == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        result = call(*arguments, **named)
+        if is_the_one:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+
+    return called
+
+
+def main(root: str, home: str, verb: str, *death: str) -> None:
+    run._BATCH_BYTES = SMALL_BATCH
+    if death:
+        point, number, moment = death
+        die_at(point, int(number), moment)
+    index = Project(Path(root), Settings(data=Path(home))).index
+    print("begun", flush=True)
+    index.index(Options(), force=verb == "rebuild", cancel=Cancel())
+    index.close()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
