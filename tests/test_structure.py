@@ -18,9 +18,25 @@ import codecairn
 PACKAGE = Path(codecairn.__file__).parent
 
 LAYERS: list[set[str]] = [
-    {"codecairn", "types", "errors", "config", "paths", "text", "cancel", "redact", "metrics", "connection", "logs"},
+    {
+        "codecairn",
+        "types",
+        "errors",
+        "config",
+        "paths",
+        "text",
+        "words",
+        "beside",
+        "cancel",
+        "redact",
+        "metrics",
+        "connection",
+        "logs",
+    },
     {"source"},
     {"history", "store", "catalog", "parse"},
+    {"index", "worker"},
+    {"rank"},
     {"project"},
     {"tools"},
     {"serve"},
@@ -34,7 +50,7 @@ OWNERS = {
         r"\bsubprocess\b|\bos\.(system|popen|exec|spawn|posix_spawn|fork)|\bpty\b",
     ),
     "read the environment": ({"config.py"}, r"\bos\.(environ|getenv|putenv)|\benviron\b"),
-    "speak SQL": ({"store/memory.py"}, r"\bsqlite3\b"),
+    "speak SQL": ({"store/memory.py", "store/index.py", "store/writer.py", "store/view.py"}, r"\bsqlite3\b"),
     "catch everything": ({"tools/__init__.py", "serve/mcp.py"}, r"except\s*:|except\s+\(?(Base)?Exception\b"),
     "evaluate text": (set(), r"\b(eval|exec)\(|\bpickle\b|\bmarshal\b"),
 }

@@ -1,4 +1,4 @@
-"""What the server remembers of one connection: its calls of the last minute, and the roots its client named."""
+"""What the server remembers of one connection: its calls of the last minute, what it read, its roots."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from codecairn.errors import RateLimited
 
 _WINDOW_S = 60.0
+_MOST_RECENT = 20
 _MOST_CONNECTIONS = 10_000
 
 
@@ -23,6 +24,8 @@ class Connection:
     id: str
     clock: Callable[[], float] = time.monotonic
     client_roots: list[Path] = field(default_factory=list)
+    recent_files: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_RECENT))
+    """What this connection read last, as paths from the project root."""
     _calls: dict[str, deque[float]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

@@ -21,7 +21,9 @@ from codecairn.catalog.entries import CatalogFolder
 from codecairn.catalog.governance import CriteriaSource
 from codecairn.config import Settings, data_folder
 from codecairn.errors import Denied, InvalidInput, ProjectNotFound
+from codecairn.index.live import ProjectIndex
 from codecairn.paths import Guard, has_control, printable
+from codecairn.rank.search import Searcher
 from codecairn.source.git import Git
 from codecairn.store import place
 from codecairn.store.memory import Memory
@@ -56,6 +58,14 @@ class Project:
     def memory(self) -> Memory:
         return Memory(place.project_folder(data_folder(self.settings), self.root, self.git) / "memory.db")
 
+    @cached_property
+    def index(self) -> ProjectIndex:
+        return ProjectIndex(self.root, self.git, self.guard, lambda: data_folder(self.settings))
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        return Searcher()
+
     @property
     def name(self) -> str:
         return self.root.name
@@ -71,6 +81,11 @@ class Projects:
         self._ordered = [self._usable(root) for root in settings.roots]
         if not self._ordered and settings.env_root is not None:
             self._ordered = [self._usable(settings.env_root)]
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the user named the project outright."""
+        return bool(self._ordered)
 
     @property
     def wants_client_roots(self) -> bool:

@@ -19,7 +19,7 @@ from tests.support.doors import Door
 from tests.support.repo import Repo
 
 REAL = tools.standard()
-WRITES = {"usage_track"}
+WRITES = {"usage_track", "index_codebase"}
 """The tools that change anything, and so may not call themselves read-only."""
 
 every_tool = pytest.mark.parametrize("declared", REAL.tools.values(), ids=REAL.tools.keys())

@@ -12,11 +12,15 @@ COMMANDS = {
     "call": "Call one tool and print its answer.",
     "demo": "Show what Cairn does, on the repository you are in, through a real MCP client.",
     "gates": "Evaluate the policy gates of the instruction catalogue.",
+    "index": "Index a project, or bring its index up to date.",
     "instructions": "Check the instruction catalogue, or import rules into it.",
     "outline": "Print the symbols of source files.",
+    "projects": "List what is indexed on this machine, or prune what is gone.",
     "reference": "Print the reference of tools and commands as Markdown.",
     "schemas": "Print the whole JSON Schemas of the tools.",
+    "search": "Search the code of a project.",
     "serve": "Serve the tools over stdio, or over HTTP with --http.",
+    "status": "Say whether a project is indexed, how much of it, and how fresh.",
 }
 
 

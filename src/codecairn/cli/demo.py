@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -34,6 +35,11 @@ async def _show(root: str) -> None:
         for tool in tools:
             _line(f"  {tool.name:<20} {(tool.description or '').split('. ')[0]}.")
         await _call(client, "health_check", {}, "Is it well?")
+        here = {"path": str(Path(root).resolve())}
+        indexed = await _call(client, "index_codebase", here, "Everything indexed? (The server began by itself.)")
+        if indexed and indexed.get("success"):
+            question = {**here, "query": "where are the tools declared and called", "limit": 3}
+            await _search(client, question, "Where is this done?")
         log = await _call(client, "git_log", {"maxCount": 3}, "What was done lately?")
         path = _a_text_file(log)
         if path is not None:
@@ -48,6 +54,20 @@ async def _show(root: str) -> None:
             client, "git_diff", {"ref1": "no-such-branch"}, "And when it cannot answer, it says why and what to do:"
         )
     _say("Connect it to your own client:  claude mcp add cairn -- cairn serve")
+
+
+async def _search(client: Any, arguments: Mapping[str, Any], question: str) -> None:
+    _say(f"{question}  → search_code {dict(arguments)}")
+    began = time.perf_counter()
+    found = (await client.call_tool("search_code", dict(arguments))).structured_content
+    elapsed = (time.perf_counter() - began) * 1000
+    for result in found["results"]:
+        symbol, file = result["symbol"], result["file"]
+        said = symbol["signature"] if symbol else result["content"].strip().split("\n")[0]
+        _line(
+            f"  │ {result['rank']}. {file['path']}:{file['start_line']}  {said[:90]}  {result['relevance_score']:.2f}"
+        )
+    _line(click.style(f"  ({elapsed:.0f} ms)", dim=True))
 
 
 async def _call(client: Any, tool: str, arguments: Mapping[str, Any], question: str) -> dict[str, Any] | None:

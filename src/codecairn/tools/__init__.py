@@ -45,6 +45,8 @@ class Call:
     door: str
     cancel: Cancel = field(default_factory=Cancel)
     report: Callable[[float, float | None, str | None], None] | None = None
+    metadata: dict[str, Any] | None = None
+    """What is known of the index that is asked, once a tool has looked: an error says it too."""
 
     @property
     def project(self) -> Project:
@@ -87,6 +89,10 @@ class Tool:
     @cached_property
     def input_schema(self) -> dict[str, Any]:
         return schema.of_params(self.params)
+
+    @cached_property
+    def advertised_input_schema(self) -> dict[str, Any]:
+        return schema.shallow_params(self.input_schema)
 
     @cached_property
     def output_schema(self) -> dict[str, Any]:
@@ -199,10 +205,11 @@ def _enveloped(inner: Step) -> Step:
             value, wanted_format, params = inner(tool, call, arguments)
             return family.success(value, tool.markdown if wanted_format != "json" else None, params)
         except CairnError as error:
-            return family.failure(error, tool.name)
+            return family.failure(error, tool.name, call.metadata)
         except Exception as error:
             log.exception("%s failed", tool.name)
-            return family.failure(CairnError(printable(f"{type(error).__name__}: {error}")), tool.name)
+            said = printable(f"{type(error).__name__}: {error}")
+            return family.failure(CairnError(said), tool.name, call.metadata)
 
     return step
 

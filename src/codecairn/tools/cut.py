@@ -20,6 +20,9 @@ MOST_TOKENS = 20_000
 """For a caller who named a count, a range or a file; below the 25,000 at which clients cut."""
 
 _LONGEST_STRING = 2_000
+_ORDINARY_COUNT = 10
+_PASSAGES = (2_000, 1_200, 700)
+"""Characters of each passage of a result, tried in turn: ten places with a part of each say more than three whole."""
 
 
 def budget(*, asked: bool) -> float:
@@ -29,13 +32,19 @@ def budget(*, asked: bool) -> float:
 
 def json_text(fields: dict[str, Any], params: Mapping[str, Any]) -> str:
     text = encoded(fields)
-    room = budget(asked=params.get("limit") is not None)
+    room = budget(asked=(params.get("limit") or 0) > _ORDINARY_COUNT)
     if len(text) <= room:
         return text
+    for longest in _PASSAGES if "results" in fields else ():
+        shorter = {**fields, "results": _with_short_strings(fields["results"], longest)}
+        text = encoded(shorter)
+        if len(text) <= room:
+            return text
+        fields = shorter
     name = _longest_list(fields)
     if name is not None:
         fields, text = _with_fewer(fields, name, params, room)
-    return text if len(text) <= room else encoded(_with_short_strings(fields))
+    return text if len(text) <= room else encoded(_with_short_strings(fields, _LONGEST_STRING))
 
 
 def encoded(value: Any) -> str:
@@ -51,20 +60,23 @@ def _with_fewer(
     fields: dict[str, Any], name: str, params: Mapping[str, Any], room: float
 ) -> tuple[dict[str, Any], str]:
     rows = fields[name]
+    pages = "count" in fields or "next_cursor" in fields
     closing = {"list": name, "shown": 0, "of": len(rows), "cursor": None}
     rest = len(encoded({**fields, name: [], "cut": {**closing, "cursor": "0" * 12}}))
     sizes = accumulate(len(encoded(row)) + 1 for row in rows)
     shown = max(1, sum(1 for size in sizes if size + rest <= room))
-    cursor = str(int(params.get("cursor") or 0) + shown) if "count" in fields and "cursor" in params else None
+    cursor = str(int(params.get("cursor") or 0) + shown) if pages and "cursor" in params else None
+    if cursor is not None and "next_cursor" in fields:
+        fields = {**fields, "next_cursor": cursor}
     cut = {**fields, name: rows[:shown], "cut": {**closing, "shown": shown, "cursor": cursor}}
     return cut, encoded(cut)
 
 
-def _with_short_strings(value: Any) -> Any:
-    if isinstance(value, str) and len(value) > _LONGEST_STRING:
-        return f"{value[:_LONGEST_STRING]}… ({len(value) - _LONGEST_STRING:,} characters more)"
+def _with_short_strings(value: Any, longest: int) -> Any:
+    if isinstance(value, str) and len(value) > longest:
+        return f"{value[:longest]}… ({len(value) - longest:,} characters more)"
     if isinstance(value, dict):
-        return {name: _with_short_strings(item) for name, item in value.items()}
+        return {name: _with_short_strings(item, longest) for name, item in value.items()}
     if isinstance(value, list):
-        return [_with_short_strings(item) for item in value]
+        return [_with_short_strings(item, longest) for item in value]
     return value

@@ -86,7 +86,7 @@ class RefsError(msgspec.Struct, frozen=True, kw_only=True):
 @dataclass(frozen=True)
 class Family:
     success: Callable[[Any, Markdown | None, Mapping[str, Any]], Reply]
-    failure: Callable[[CairnError, str], Reply]
+    failure: Callable[[CairnError, str, dict[str, Any] | None], Reply]
     error_form: Any
     added: dict[str, Any] = field(default_factory=dict)
     """Properties the envelope adds to every value, as schemas."""
@@ -108,8 +108,8 @@ def _history_value(value: Any, markdown: Markdown | None, params: Mapping[str, A
     return Reply(text, {**fields, "text": text})
 
 
-def _history_error(error: CairnError, tool: str) -> Reply:
-    del tool
+def _history_error(error: CairnError, tool: str, metadata: dict[str, Any] | None) -> Reply:
+    del tool, metadata
     text = f"Error: {error.kind}\n\nDetails: {error.message}\n\nSuggestion: {error.remedy}"
     fault = HistoryFault(
         type=error.kind, code=error.code, message=error.message, suggestion=error.remedy, data=error.data
@@ -123,7 +123,8 @@ def _json_value(value: Any, markdown: Markdown | None, params: Mapping[str, Any]
     return Reply(json_text(fields, params), fields)
 
 
-def _files_error(error: CairnError, tool: str) -> Reply:
+def _files_error(error: CairnError, tool: str, metadata: dict[str, Any] | None) -> Reply:
+    del metadata
     said: dict[str, Any] = {"error": error.message, **error.data, "code": error.code, "suggestion": error.remedy}
     if isinstance(error, InvalidInput):
         said |= {"error": "Invalid parameters", "details": error.message}
@@ -140,11 +141,13 @@ def _numbered_error(error: CairnError, tool: str, *, as_rpc_error: bool) -> Repl
     return Reply(encoded(said), said, error, as_rpc_error)
 
 
-def _index_error(error: CairnError, tool: str) -> Reply:
+def _index_error(error: CairnError, tool: str, metadata: dict[str, Any] | None) -> Reply:
+    del metadata
     return _numbered_error(error, tool, as_rpc_error=True)
 
 
-def _catalog_error(error: CairnError, tool: str) -> Reply:
+def _catalog_error(error: CairnError, tool: str, metadata: dict[str, Any] | None) -> Reply:
+    del metadata
     return _numbered_error(error, tool, as_rpc_error=False)
 
 
@@ -154,10 +157,10 @@ def _refs_value(value: Any, markdown: Markdown | None, params: Mapping[str, Any]
     return Reply(json_text(fields, params), fields)
 
 
-def _refs_error(error: CairnError, tool: str) -> Reply:
+def _refs_error(error: CairnError, tool: str, metadata: dict[str, Any] | None) -> Reply:
     del tool
     fault = RefsFault(code=error.code, message=error.message, data={**error.data, "remedy": error.remedy})
-    said = msgspec.to_builtins(RefsError(error=fault, metadata=unindexed_metadata()))
+    said = msgspec.to_builtins(RefsError(error=fault, metadata=metadata or unindexed_metadata()))
     return Reply(encoded(said), said, error)
 
 

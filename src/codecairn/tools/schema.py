@@ -62,6 +62,15 @@ def of_params(params: type[msgspec.Struct]) -> dict[str, Any]:
     }
 
 
+def shallow_params(whole: dict[str, Any]) -> dict[str, Any]:
+    """As it is advertised: an object inside by its description alone, which names its fields."""
+    properties = {
+        name: {"type": "object", "description": form["description"]} if "$ref" in form else form
+        for name, form in whole["properties"].items()
+    }
+    return {name: part for name, part in whole.items() if name not in ("$schema", "$defs")} | {"properties": properties}
+
+
 def of_output(returns: Any, family: Family) -> dict[str, Any]:
     """`anyOf` the success forms and the family's error form: strict clients check errors against it as well."""
     forms, definitions = msgspec.json.schema_components(

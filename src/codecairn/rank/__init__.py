@@ -1,0 +1,1 @@
+"""Search: what a query means, which chunks are candidates, and why one stands before another."""

@@ -1,0 +1,123 @@
+"""The sum. What is added is what is explained.
+
+The `share` of a signal is the weight of the query's words it accounts for over the weight of all of them, so a signal
+means the same for a query of one word and for a report of a thousand characters. The total is the plain sum of the
+contributions. What a file has to say for itself (its name, its folder, how much of it matches) counts once, for its
+best chunk: the others give it back as the diversity penalty.
+
+Contributions are whole multiples of 2**-20, so that their sum is exact in whatever order it is taken, and cut down to
+them, never up, so that none exceeds its most.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+
+from codecairn.rank import places, signals
+from codecairn.rank.candidate import Asked, Candidate, Statistics
+from codecairn.rank.plan import Plan
+
+CHUNK_SIGNALS: dict[str, tuple[float, Callable[[Candidate, Asked], float]]] = {
+    "bm25": (1.0, signals.bm25),
+    "exact_match": (0.2, signals.exact_match),
+    "qualified_name": (0.1, signals.qualified_name),
+    "path_affinity": (0.1, signals.path_affinity),
+    "definition_boost": (0.15, signals.definition_boost),
+    "kind_match": (0.05, signals.kind_match),
+    "name_match": (0.4, signals.name_match),
+    "doc_match": (0.1, signals.doc_match),
+    "substance": (0.1, signals.substance),
+}
+FILE_STEM, FOLDER, PATH_MENTION, COHERENCE, POPULARITY = 1.1, 0.6, 0.15, 0.2, 0.05
+_GRAIN = 1 << 20
+REPEATED = 0.1
+"""What each further chunk of a file loses besides the file's own contributions."""
+
+_MOST_COHERENCE = sum(places.COHERENCE_DECAY**at for at in range(places.COHERENCE_DEPTH - 1))
+ATTAINABLE = sum(most for most, _ in CHUNK_SIGNALS.values()) + (
+    FILE_STEM + FOLDER + PATH_MENTION + COHERENCE * _MOST_COHERENCE + POPULARITY
+)
+NAMED = 2 * (ATTAINABLE + max(places.PENALTIES.values()) + places.SUPERSEDED)
+"""More than all else together, given and taken: what has the very name comes before what has not."""
+FIRST_NAMED = NAMED / 2
+"""And of those whose name is the query letter by letter, the best comes before everything."""
+
+FILE_EVIDENCE = ("file_stem", "folder", "path_mention", "coherence", "popularity")
+
+
+class Ranked(Struct, frozen=True):
+    candidate: Candidate
+    contributions: dict[str, float]
+    total: float
+    relevance: float
+    """In 0..1, as it is shown and filtered by."""
+
+
+def rank(
+    plan: Plan, candidates: list[Candidate], statistics: Statistics, recent: frozenset[str] = frozenset()
+) -> list[Ranked]:
+    """Candidates, best first. `recent` are the files this connection has read lately."""
+    asked = Asked(plan, statistics, candidates, recent)
+    scored = [(each, _of_chunk(each, asked)) for each in candidates]
+    files: defaultdict[str, list[float]] = defaultdict(list)
+    for each, given in scored:
+        files[each.path].append(given["bm25"])
+    shared = {each.path: each for each in candidates}
+    evidence = {path: _of_file(shared[path], scores, files, asked) for path, scores in files.items()}
+    summed = [(each, given | evidence[each.path]) for each, given in scored]
+    _put_first(plan, summed)
+    most = ATTAINABLE + (NAMED + FIRST_NAMED if plan.symbol or plan.path else 0.0)
+    return [_ranked(each, given, most) for each, given in sorted(_diverse(summed), key=_falling)]
+
+
+def _put_first(plan: Plan, summed: list[tuple[Candidate, dict[str, float]]]) -> None:
+    exact = [pair for pair in summed if plan.symbol and pair[0].name == plan.symbol]
+    if exact:
+        min(exact, key=_falling)[1]["named"] += _exact(FIRST_NAMED)
+
+
+def _falling(pair: tuple[Candidate, dict[str, float]]) -> tuple[float, str, int]:
+    return -sum(pair[1].values()), pair[0].path, pair[0].start_line
+
+
+def _of_chunk(each: Candidate, asked: Asked) -> dict[str, float]:
+    given = {signal: _exact(most * value(each, asked)) for signal, (most, value) in CHUNK_SIGNALS.items()}
+    given["named"] = _exact(NAMED * signals.named(each, asked))
+    return given
+
+
+def _exact(value: float) -> float:
+    return int(value * _GRAIN) / _GRAIN
+
+
+def _of_file(each: Candidate, scores: list[float], paths: Iterable[str], asked: Asked) -> dict[str, float]:
+    given = {
+        "file_stem": FILE_STEM * places.file_stem(each.path, asked),
+        "folder": FOLDER * places.folder(each.path, asked),
+        "path_mention": PATH_MENTION * places.path_mention(each.path, asked),
+        "coherence": COHERENCE * places.coherence(scores),
+        "popularity": POPULARITY * places.popularity(each.imported_by),
+        "place": -places.penalty(each.path, each.language),
+        "superseded": -places.SUPERSEDED * places.superseded(each.path, paths, asked),
+    }
+    return {signal: _exact(value) for signal, value in given.items()}
+
+
+def _diverse(summed: list[tuple[Candidate, dict[str, float]]]) -> Iterable[tuple[Candidate, dict[str, float]]]:
+    """A file's chunks after its best give back what they have from the file."""
+    seen: defaultdict[str, int] = defaultdict(int)
+    for each, given in sorted(summed, key=_falling):
+        earlier = seen[each.path]
+        seen[each.path] += 1
+        back = sum(given[signal] for signal in FILE_EVIDENCE) if earlier else 0.0
+        yield each, given | {"diversity": 0.0 - back - _exact(REPEATED * earlier)}
+
+
+def _ranked(each: Candidate, given: dict[str, float], most: float) -> Ranked:
+    total = sum(given.values())
+    if total < 0:  # what is taken is never more than there is
+        given, total = given | {"floor": -total}, 0.0
+    return Ranked(each, given, total, round(min(1.0, total / most), 6))

@@ -1,0 +1,225 @@
+"""A search: candidates from the lexical index and the symbol table, weighed, ordered, and remembered for a while."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+from codecairn.index.live import Opened
+from codecairn.rank.candidate import Candidate, Statistics, rarity
+from codecairn.rank.filters import Filters
+from codecairn.rank.plan import Plan, planned
+from codecairn.rank.score import Ranked, rank
+from codecairn.store.version import ChunkRow, SymbolRow
+from codecairn.store.view import Extent, FileRow, Hit, View, viewing
+from codecairn.words import analysed, bare, words_of
+
+CANDIDATES = 200
+"""Chunks that are weighed. From 90 on the first ten hardly change; the time grows with them."""
+_MOST_NAMED = 1000
+_BESIDE_SHARE = 0.2
+"""Of the candidates, at most, for tests, examples and prose: in one list with the code they would fill it."""
+_MOST_WORDS = 48
+"""That are looked up, the weightiest first; all of them count in the score."""
+_FIELDS = (("body", 1.0), ("name", 0.6), ("path", 0.3))
+_LONGEST_DOC = 600
+_REMEMBERED = 64
+_MOST_FREQUENCIES = 100_000
+_TRIES = 3
+
+Key = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Question:
+    query: str
+    filters: Filters = field(default_factory=Filters)
+    candidates: int = CANDIDATES
+    recent: frozenset[str] = frozenset()
+    """Files this connection has read lately."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    results: list[Ranked]
+    is_capped: bool
+    """Whether more would have matched than were weighed."""
+
+
+@dataclass
+class _Memory:
+    """What holds for one generation of one checkout."""
+
+    generation: tuple[str, int]
+    frequency: dict[str, int] = field(default_factory=dict)
+    extent: Extent | None = None
+    ranked: OrderedDict[Question, Ranking] = field(default_factory=OrderedDict)
+
+
+class Searcher:
+    """Searches one project. Keeps what it learnt as long as the index stays as it is."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._memory = _Memory(("", -1))
+
+    def ranked(self, view: View, epoch: str, question: Question) -> tuple[Ranking, bool]:
+        """Every candidate that the filters let pass, best first, and whether that was known already."""
+        memory = self._memory_of(epoch, view.checkout.generation)
+        known = memory.ranked.get(question)
+        if known is not None:
+            return known, True
+        plan = planned(question.query)
+        statistics = self._statistics(view, plan, memory)
+        proposed = _proposed(view, plan, question, statistics)
+        candidates = list(_candidates(view, plan, question.filters, proposed))
+        found = rank(plan, candidates, statistics, question.recent)
+        kept = [each for each in _one_a_symbol(found) if each.relevance >= question.filters.min_relevance]
+        ranking = Ranking(kept, is_capped=len(proposed) >= question.candidates)
+        with self._lock:
+            memory.ranked[question] = ranking
+            while len(memory.ranked) > _REMEMBERED:
+                memory.ranked.popitem(last=False)
+        return ranking, False
+
+    def _memory_of(self, epoch: str, generation: int) -> _Memory:
+        with self._lock:
+            if self._memory.generation != (epoch, generation):
+                self._memory = _Memory((epoch, generation))
+            return self._memory
+
+    def _statistics(self, view: View, plan: Plan, memory: _Memory) -> Statistics:
+        if len(memory.frequency) > _MOST_FREQUENCIES:
+            memory.frequency.clear()
+        for word in plan.weights:
+            if word not in memory.frequency:
+                memory.frequency[word] = view.frequency(word)
+        extent = memory.extent = memory.extent or view.extent
+        return Statistics(extent.chunks, max(1.0, extent.terms / max(1, extent.chunks)), memory.frequency)
+
+
+def _candidates(view: View, plan: Plan, filters: Filters, proposed: list[Hit]) -> Iterator[Candidate]:
+    seen = set[tuple[int, int]]()
+    for file, number, symbol in _named(view, plan):
+        if filters.keep_file(file) and filters.keep_symbol(file, symbol):
+            chunk = view.chunk(file.id, number)
+            if symbol is None or chunk.symbol == symbol.number:
+                seen.add((file.id, number))
+                yield _candidate(view, plan, file, chunk, symbol)
+            else:
+                if chunk.symbol < 0:
+                    seen.add((file.id, number))  # the member says it all; the class around one is a result of its own
+                yield _member(plan, file, number, symbol)
+    for hit in proposed:
+        found = view.file(hit.file)
+        if found is not None and (hit.file, hit.number) not in seen:
+            yield from _of_chunk(view, plan, filters, found, hit.number)
+
+
+def _proposed(view: View, plan: Plan, question: Question, statistics: Statistics) -> list[Hit]:
+    chunks, frequency = statistics.chunks, statistics.frequency
+    weight = {word: times * rarity(chunks, frequency[word]) for word, times in plan.weights.items()}
+    words = sorted(weight, key=lambda word: (-weight[word], word))[:_MOST_WORDS]
+    weighted = [(name, word, boost * plan.weights[word]) for word in words for name, boost in _FIELDS]
+    wanted = partial(_is_wanted, view, plan, question.filters)
+    beside = view.proposals(weighted, "beside", max(1, round(question.candidates * _BESIDE_SHARE)), wanted)
+    return [*view.proposals(weighted, "code", max(1, question.candidates - len(beside)), wanted), *beside]
+
+
+def _is_wanted(view: View, plan: Plan, filters: Filters, hit: Hit) -> bool:
+    file = view.file(hit.file)
+    if file is None or not filters.keep_file(file):
+        return False
+    return not filters.asks_of_symbols or bool(_told(view, plan, filters, file, view.chunk(file.id, hit.number)))
+
+
+def _named(view: View, plan: Plan) -> Iterator[tuple[FileRow, int, SymbolRow | None]]:
+    """What has the very name or path that the query is, whatever the lexical index thinks of it, and its chunk."""
+    for file, symbol in view.named(plan.symbol)[:_MOST_NAMED] if plan.symbol else ():
+        number = _chunk_of(view.chunks(file.id), symbol)
+        if number is not None:
+            yield file, number, symbol
+    for file in view.files_ending(plan.path) if plan.path else ():
+        first = view.chunk(file.id, 0)
+        yield file, 0, view.symbol(file.id, first.symbol) if first.symbol >= 0 else None
+
+
+def _chunk_of(chunks: list[ChunkRow], symbol: SymbolRow) -> int | None:
+    own = next((each.number for each in chunks if each.symbol == symbol.number), None)
+    if own is not None:
+        return own
+    around = [each for each in chunks if each.start_line <= symbol.name_line <= each.end_line]
+    return min(around, key=lambda each: each.end_line - each.start_line).number if around else None
+
+
+def _of_chunk(view: View, plan: Plan, filters: Filters, file: FileRow, number: int) -> Iterator[Candidate]:
+    chunk = view.chunk(file.id, number)
+    for symbol in _told(view, plan, filters, file, chunk):
+        if symbol is None or symbol.number == chunk.symbol:
+            yield _candidate(view, plan, file, chunk, symbol)
+        else:
+            yield _member(plan, file, number, symbol)
+
+
+def _told(view: View, plan: Plan, filters: Filters, file: FileRow, chunk: ChunkRow) -> list[SymbolRow | None]:
+    """What a chunk is found for: its own symbol. Where filters want others, those among the constants, fields and
+    small functions inside it that they want, and that have a word of the query in their name."""
+    own = view.symbol(file.id, chunk.symbol) if chunk.symbol >= 0 else None
+    if filters.keep_symbol(file, own):
+        return [own]
+    if not filters.kinds and not filters.patterns:
+        return []
+    chunks, asked = view.chunks(file.id), {*plan.weights, bare(plan.symbol)}
+    wanted = (each for each in view.symbols(file.id) if filters.keep_symbol(file, each))
+    meant = (each for each in wanted if not asked.isdisjoint((*words_of(each.name), bare(each.name))))
+    return [each for each in meant if _chunk_of(chunks, each) == chunk.number]
+
+
+def _member(plan: Plan, file: FileRow, number: int, symbol: SymbolRow) -> Candidate:
+    words = analysed(f"{symbol.signature} {symbol.doc[:_LONGEST_DOC]}").split()
+    return Candidate(
+        file=file.id, number=number, path=file.path, start_line=symbol.start_line, end_line=symbol.end_line,
+        kind=symbol.kind, name=symbol.name, qualified=symbol.path,
+        counts=Counter(filter(plan.weights.__contains__, words)),
+        documented=frozenset(analysed(symbol.doc[:_LONGEST_DOC]).split()) & plan.weights.keys(), length=len(words),
+        language=file.language, imported_by=0, symbol=symbol.number,
+    )  # fmt: skip
+
+
+def _candidate(view: View, plan: Plan, file: FileRow, chunk: ChunkRow, symbol: SymbolRow | None) -> Candidate:
+    number = chunk.number
+    counts = Counter(filter(plan.weights.__contains__, view.terms(file.id)[number].split()))
+    documented = frozenset(analysed(symbol.doc[:_LONGEST_DOC]).split()) if symbol and symbol.doc else frozenset()
+    return Candidate(
+        file=file.id, number=number, path=file.path, start_line=chunk.start_line, end_line=chunk.end_line,
+        kind=symbol.kind if symbol else "", name=symbol.name if symbol else "",
+        qualified=symbol.path if symbol else chunk.title, counts=counts,
+        documented=documented & plan.weights.keys(), length=chunk.length,
+        language=file.language, imported_by=0, symbol=chunk.symbol,
+    )  # fmt: skip
+
+
+def _one_a_symbol(found: list[Ranked]) -> Iterable[Ranked]:
+    """A symbol in several pieces is one result: its best."""
+    seen: set[tuple[int, int]] = set()
+    for each in found:
+        place = (each.candidate.file, each.candidate.symbol)
+        if place[1] < 0 or place not in seen:
+            seen.add(place)
+            yield each
+
+
+def searching(opened: Opened, root: str) -> Iterator[View]:
+    """A view, and another one where the index moved on while it was used: at most three."""
+    for _ in range(_TRIES):
+        with viewing(opened.store, opened.lexical, root) as view:
+            if view is None:
+                return
+            yield view
+            generation = view.checkout.generation
+        checkout = opened.store.checkout(root)
+        if checkout is None or checkout.generation == generation:
+            return

@@ -1,0 +1,321 @@
+"""Search, and why a result stands where it stands."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from codecairn.errors import EmptyQuery, InvalidInput, NotReady, RefNotFound, ResultNotFound
+from codecairn.index.live import Opened
+from codecairn.index.standing import Standing, standing
+from codecairn.paths import printable
+from codecairn.project import Project
+from codecairn.rank.explain import SHORT_KINDS, reasons, what_it_lacked
+from codecairn.rank.filters import Filters, checked_language, checked_path, glob, module_of, package_of, qualified_name
+from codecairn.rank.score import Ranked
+from codecairn.rank.search import CANDIDATES, Question, searching
+from codecairn.rank.show import extent_of, shown
+from codecairn.store.view import View
+from codecairn.tools import Call, tool
+from codecairn.tools.index import ProjectPath
+
+_LONGEST_QUERY = 1000
+_MOST_EXACT_NUMBER = (1 << 53) - 1
+"""The largest whole number that every JSON reader keeps exact."""
+_NO_VECTORS = "This index has no vectors yet, so hybrid search is keyword search."
+SymbolKind = Literal[
+    "function", "method", "class", "struct", "interface", "trait", "enum", "type", "const", "var", "field", "module",
+]  # fmt: skip
+DddPattern = Literal["aggregate", "entity", "value_object", "repository", "service"]
+SearchMode = Annotated[Literal["hybrid", "vector", "keyword"], Meta(description="Words, meaning, or both")]
+
+
+class SearchFilters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    symbol_types: list[SymbolKind] = []
+    file_pattern: str = ""
+    ddd_patterns: list[DddPattern] = []
+    packages: list[str] = []
+    min_relevance: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.0
+
+
+class FoundSymbol(Struct, frozen=True, kw_only=True):
+    name: str
+    kind: str
+    package: str
+    signature: str
+    doc_comment: str
+    qualified_name: str
+
+
+class FoundFile(Struct, frozen=True, kw_only=True):
+    path: str
+    package: str
+    start_line: int
+    end_line: int
+    language: str
+
+
+class SearchResult(Struct, frozen=True, kw_only=True):
+    chunk_id: int
+    rank: int
+    relevance_score: float
+    ranking_score: float
+    symbol: FoundSymbol | None
+    file: FoundFile
+    content: str
+    context_before: str
+    context_after: str
+    content_cut: bool
+    content_start_line: int
+
+
+class SearchStatistics(Struct, frozen=True, kw_only=True):
+    total_results: int
+    returned_results: int
+    search_duration_ms: float
+    cache_hit: bool
+
+
+class SearchAnswer(Struct, frozen=True, kw_only=True):
+    success: Literal[True]
+    query: str
+    results: list[SearchResult]
+    statistics: SearchStatistics
+    message: str
+    metadata: dict[str, Any]
+    next_cursor: str | None = None
+
+
+_NO_FILTERS = SearchFilters()
+Query = Annotated[str, Meta(description="Words, a name, a path, an error message: anything", max_length=_LONGEST_QUERY)]
+FilterObject = Annotated[
+    SearchFilters, Meta(description="symbol_types, file_pattern (glob), ddd_patterns, packages, min_relevance")
+]
+
+
+@tool(family="index")
+def search_code(
+    call: Call,
+    *,
+    path: ProjectPath,
+    query: Query,
+    limit: Annotated[int, Meta(ge=1, le=100, description="Most results")] = 10,
+    filters: FilterObject = _NO_FILTERS,
+    search_mode: SearchMode = "hybrid",
+    language: Annotated[str | None, Meta(description="Only this language")] = None,
+    path_filter: Annotated[str | None, Meta(description="Only below this folder, or matching this glob")] = None,
+    cursor: Annotated[str | None, Meta(description="next_cursor of an earlier answer")] = None,
+) -> SearchAnswer:
+    """Where is this done? Finds the functions, classes and documents for a question in words, a name, a path or an
+    error message, best first. Use it before grep: it knows parts of names and ranks definitions first."""
+    began = time.perf_counter()
+    project = call.projects.named(path, param="path")
+    asked = _asked(call, query, filters, search_mode, language, path_filter)
+    offset = _offset(cursor)
+    page, stands = _page(call, project, asked, offset, limit)
+    ms = (time.perf_counter() - began) * 1000
+    after = offset + len(page.results)
+    is_cut = after < page.total
+    return SearchAnswer(
+        success=True, query=query, results=page.results,
+        statistics=SearchStatistics(
+            total_results=page.total, returned_results=len(page.results), search_duration_ms=round(ms, 3),
+            cache_hit=page.is_known,
+        ),
+        message=f"Found {page.total} results in {ms:.0f}ms",
+        metadata=_metadata(stands, search_mode, is_cut=is_cut or page.is_capped),
+        next_cursor=str(after) if is_cut else None,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Page:
+    results: list[SearchResult]
+    total: int
+    is_known: bool
+    is_capped: bool
+
+
+def _asked(
+    call: Call, query: str, filters: SearchFilters, mode: str, language: str | None, path_filter: str | None,
+    candidates: int = CANDIDATES,
+) -> Question:  # fmt: skip
+    if not query.strip():
+        raise EmptyQuery("The query is empty", param="query", reason="Query is empty or whitespace-only")
+    if mode == "vector":
+        raise InvalidInput(
+            "search_mode vector: this index has no vectors", param="search_mode", reason="no vectors in this index",
+            remedy="Use keyword or hybrid.",
+        )  # fmt: skip
+    if filters.file_pattern:
+        glob(filters.file_pattern)
+    wanted = Filters(
+        frozenset(filters.symbol_types), frozenset(filters.ddd_patterns), frozenset(filters.packages),
+        filters.file_pattern, checked_path(path_filter or ""), checked_language(language) if language else "",
+        filters.min_relevance,
+    )  # fmt: skip
+    return Question(query, wanted, candidates, frozenset(call.connection.recent_files))
+
+
+def _offset(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 9:
+        raise InvalidInput("Not a cursor of this tool", param="cursor", reason="give next_cursor as it was")
+    return int(cursor)
+
+
+def _page(call: Call, project: Project, asked: Question, offset: int, limit: int) -> tuple[_Page, Standing]:
+    stands = _ready(call, project)
+    page = _Page([], 0, is_known=False, is_capped=False)
+    for view in _views(stands, project):
+        found, is_known = project.searcher.ranked(view, _epoch(stands.opened), asked)
+        part = found.results[offset : offset + limit]
+        results = [_result(view, each, offset + place) for place, each in enumerate(part, 1)]
+        page = _Page(results, len(found.results), is_known, found.is_capped)
+    return page, stands
+
+
+def _ready(call: Call, project: Project) -> Standing:
+    stands = standing(project.index, call.cancel)
+    call.metadata = stands.metadata()
+    if stands.checkout is None and stands.indexing in ("not_indexed", "failed"):
+        raise NotReady("Project not indexed", details=stands.warnings)
+    return stands
+
+
+def _views(stands: Standing, project: Project) -> Any:
+    return searching(stands.opened, str(project.root)) if stands.opened is not None else ()
+
+
+def _epoch(opened: Opened | None) -> str:
+    return opened.folder.name if opened else ""
+
+
+def _metadata(stands: Standing, mode: str, *, is_cut: bool) -> dict[str, Any]:
+    said = stands.metadata("truncated" if is_cut else "complete")
+    if mode == "hybrid":
+        said["warnings"] = [*stands.warnings, _NO_VECTORS]
+    return said
+
+
+def _result(view: View, ranked: Ranked, place: int) -> SearchResult:
+    candidate = ranked.candidate
+    file = view.file(candidate.file)
+    assert file is not None
+    symbol = view.symbol(candidate.file, candidate.symbol) if candidate.symbol >= 0 else None
+    text = shown(view, file, view.chunk(candidate.file, candidate.number), candidate.symbol)
+    return SearchResult(
+        chunk_id=chunk_id(candidate.file, candidate.number), rank=place, relevance_score=ranked.relevance,
+        ranking_score=ranked.total,
+        symbol=FoundSymbol(
+            name=symbol.name, kind=symbol.kind, package=module_of(file), signature=symbol.signature,
+            doc_comment=symbol.doc, qualified_name=qualified_name(file, symbol),
+        ) if symbol else None,
+        file=FoundFile(
+            path=file.path, package=package_of(file), start_line=text.start_line, end_line=text.end_line,
+            language=file.language,
+        ),
+        content=text.content, context_before=text.before, context_after=text.after, content_cut=text.is_cut,
+        content_start_line=text.content_start_line,
+    )  # fmt: skip
+
+
+def chunk_id(file: int, number: int) -> int:
+    """A number for the chunk that stays as long as its file does."""
+    return (file * 1_000_003 + number) & _MOST_EXACT_NUMBER
+
+
+class ExplainedResult(Struct, frozen=True, kw_only=True):
+    path: str
+    line_start: int
+    line_end: int
+    kind: str
+    name: str
+    source_layer: str
+    rank: int
+
+
+class Explanation(Struct, frozen=True, kw_only=True):
+    query: str
+    result: ExplainedResult
+    scoring: dict[str, float]
+    scoring_details: dict[str, str]
+    metadata: dict[str, Any]
+
+
+@tool(family="refs")
+def explain_ranking(
+    call: Call,
+    *,
+    query: Query,
+    result_path: Annotated[str, Meta(description="file.path of the result", min_length=1)],
+    result_line_start: Annotated[int, Meta(ge=1, description="file.start_line of the result")],
+    workspace: Annotated[str | None, Meta(description="Absolute project root (default: the served one)")] = None,
+    ref: Annotated[str | None, Meta(description="Branch that was searched (default: the working tree)")] = None,
+    language: Annotated[str | None, Meta(description="As in the search")] = None,
+    limit: Annotated[int, Meta(ge=1, le=1000, description="Candidates that are weighed")] = CANDIDATES,
+    search_mode: SearchMode = "hybrid",
+    filters: FilterObject = _NO_FILTERS,
+    path_filter: Annotated[str | None, Meta(description="As in the search")] = None,
+) -> Explanation:
+    """Why a search result stands where it stands. Use it to see every contribution to a score with the reason in words,
+    or what a place lacked that was not found."""
+    project = call.projects.named(workspace, param="workspace") if workspace else call.project
+    stands = _ready(call, project)
+    _check_ref(ref, stands)
+    asked = _asked(call, query, filters, search_mode, language, path_filter, limit)
+    for view in _views(stands, project):
+        found = project.searcher.ranked(view, _epoch(stands.opened), asked)[0].results
+        place = _place_of(view, found, result_path, result_line_start)
+        if place is None:
+            raise _lacking(view, asked, found, result_path, result_line_start)
+        return _explained(view, query, found[place], place + 1, _metadata(stands, search_mode, is_cut=False))
+    raise ResultNotFound("Nothing is indexed yet", result_path=result_path)
+
+
+def _check_ref(ref: str | None, stands: Standing) -> None:
+    if ref is not None and ref not in ("live", "HEAD", stands.ref):
+        raise RefNotFound(
+            f"Not indexed: {printable(ref)}", ref=printable(ref), remedy="Leave ref out to search the working tree."
+        )
+
+
+def _place_of(view: View, found: list[Ranked], path: str, line: int) -> int | None:
+    """The result at a path and line: the one that begins there, else the smallest around it."""
+    around = []
+    for place, each in enumerate(found):
+        candidate = each.candidate
+        if candidate.path == path:
+            start, end = extent_of(view, candidate.file, candidate.number, candidate.symbol)
+            if line in (start, candidate.start_line):
+                return place
+            if start <= line <= end:
+                around.append((end - start, place))
+    return min(around)[1] if around else None
+
+
+def _explained(view: View, query: str, ranked: Ranked, place: int, metadata: dict[str, Any]) -> Explanation:
+    candidate = ranked.candidate
+    start, end = extent_of(view, candidate.file, candidate.number, candidate.symbol)
+    return Explanation(
+        query=query,
+        result=ExplainedResult(
+            path=candidate.path, line_start=start, line_end=end, kind=SHORT_KINDS.get(candidate.kind, candidate.kind),
+            name=candidate.name, source_layer="base", rank=place,
+        ),
+        scoring={**ranked.contributions, "total": ranked.total},
+        scoring_details=reasons(ranked),
+        metadata=metadata,
+    )  # fmt: skip
+
+
+def _lacking(view: View, asked: Question, found: list[Ranked], path: str, line: int) -> ResultNotFound:
+    file = view.file_at(path)
+    lacked = "no file of this path is indexed" if file is None else what_it_lacked(view, asked, found, file, line)
+    return ResultNotFound(
+        f"The search does not return {printable(path)}:{line}: {lacked}", result_path=printable(path), lacked=lacked
+    )

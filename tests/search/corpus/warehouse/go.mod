@@ -1,0 +1,3 @@
+module example.org/kiosk/warehouse
+
+go 1.22

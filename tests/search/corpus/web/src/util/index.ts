@@ -1,0 +1,2 @@
+export { debounce } from "./debounce";
+export { formatMoney } from "./formatMoney";
