@@ -33,6 +33,8 @@ bench: $(VENV)/ready
 	@$(BIN)/python benchmarks/startup.py
 	@$(BIN)/python benchmarks/git_tools.py
 	@$(BIN)/python benchmarks/instructions.py
+	-@$(BIN)/python benchmarks/index.py
+	@$(BIN)/python benchmarks/search.py --sizes 10000
 
 # The long trials whole; `make test` runs a seeded tenth of each.
 soak: $(VENV)/ready
