@@ -64,9 +64,11 @@ def _measured(pool: list[tuple[str, Source]], size: int, options: argparse.Names
     queries = _queries(files, options.queries + CLIENTS * options.queries // 4 + options.soak)
     with tempfile.TemporaryDirectory(prefix="cairn-search-") as folder:
         root, home = repository(Path(folder) / "repository", files), Path(folder) / "home"
-        with cairn(root, home, "--no-index") as server:
+        with cairn(root, home) as server:  # with its watcher, as in use: without one every look at the files is timed
             server.initialize()
             server.value("index_codebase", {"path": str(root)})
+            while server.value("get_status", {"path": str(root)})["metadata"]["freshness_status"] != "fresh":
+                time.sleep(0.1)
             for _ in range(20):
                 _ask(server, root, next(queries))
             alone = Spread([_ask(server, root, next(queries)) for _ in range(options.queries)])
@@ -144,7 +146,7 @@ def _client(port: int, root: Path, queries: list[str], into: list[float]) -> Non
 
 @contextmanager
 def _http(root: Path, home: Path) -> Iterator[int]:
-    command = [sys.executable, "-m", "codecairn", "serve", "--http", "127.0.0.1:0", "--root", str(root), "--no-index"]
+    command = [sys.executable, "-m", "codecairn", "serve", "--http", "127.0.0.1:0", "--root", str(root)]
     environment = {**os.environ, "CAIRN_HOME": str(home)}
     server = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     try:

@@ -90,7 +90,8 @@ def _of_chunk(each: Candidate, asked: Asked) -> dict[str, float]:
 
 
 def _exact(value: float) -> float:
-    return int(value * _GRAIN) / _GRAIN
+    """Cut to the grain, downwards, so that no contribution exceeds its most. Most are nothing, and need no cutting."""
+    return int(value * _GRAIN) / _GRAIN if value else 0.0
 
 
 def _of_file(each: Candidate, scores: list[float], paths: Iterable[str], asked: Asked) -> dict[str, float]:

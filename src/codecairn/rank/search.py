@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -26,6 +26,8 @@ _MOST_WORDS = 48
 """That are looked up, the weightiest first; all of them count in the score."""
 _FIELDS = (("body", 1.0), ("name", 0.6), ("path", 0.3))
 _LONGEST_DOC = 600
+_FEW_WORDS = 12
+"""Up to so many, looking for each in turn is faster than looking at each word there is."""
 _REMEMBERED = 64
 _MOST_FREQUENCIES = 100_000
 _TRIES = 3
@@ -178,12 +180,18 @@ def _told(view: View, plan: Plan, filters: Filters, file: FileRow, chunk: ChunkR
     return [each for each in meant if _chunk_of(chunks, each) == chunk.number]
 
 
+def _counted(plan: Plan, words: list[str]) -> Mapping[str, int]:
+    if len(plan.weights) > _FEW_WORDS:
+        return Counter(filter(plan.weights.__contains__, words))
+    return {word: times for word in plan.weights if (times := words.count(word))}
+
+
 def _member(plan: Plan, file: FileRow, number: int, symbol: SymbolRow) -> Candidate:
     words = analysed(f"{symbol.signature} {symbol.doc[:_LONGEST_DOC]}").split()
     return Candidate(
         file=file.id, number=number, path=file.path, start_line=symbol.start_line, end_line=symbol.end_line,
         kind=symbol.kind, name=symbol.name, qualified=symbol.path,
-        counts=Counter(filter(plan.weights.__contains__, words)),
+        counts=_counted(plan, words),
         documented=frozenset(analysed(symbol.doc[:_LONGEST_DOC]).split()) & plan.weights.keys(), length=len(words),
         language=file.language, imported_by=0, symbol=symbol.number,
     )  # fmt: skip
@@ -191,7 +199,7 @@ def _member(plan: Plan, file: FileRow, number: int, symbol: SymbolRow) -> Candid
 
 def _candidate(view: View, plan: Plan, file: FileRow, chunk: ChunkRow, symbol: SymbolRow | None) -> Candidate:
     number = chunk.number
-    counts = Counter(filter(plan.weights.__contains__, view.terms(file.id)[number].split()))
+    counts = _counted(plan, view.terms(file.id)[number].split())
     documented = frozenset(analysed(symbol.doc[:_LONGEST_DOC]).split()) if symbol and symbol.doc else frozenset()
     return Candidate(
         file=file.id, number=number, path=file.path, start_line=chunk.start_line, end_line=chunk.end_line,
