@@ -6,12 +6,17 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from codecairn import config, logs
+
+if TYPE_CHECKING:
+    from codecairn.project import Projects
+    from codecairn.tools import Registry
 
 Report = Callable[[float, float | None, str | None], None]
 
@@ -49,15 +54,23 @@ def called(tool: str, arguments: dict[str, Any], report: Report | None = None) -
     """A tool's value; its error ends the command."""
     from codecairn import tools
     from codecairn.connection import Connection
-    from codecairn.project import Projects
 
     logs.configure("warning", "text")
-    registry = tools.standard((tool,))
-    call = tools.Call(Projects(config.load()), Connection("cli"), registry, "cli", report=report)
+    registry, projects = _opened()
+    call = tools.Call(projects, Connection("cli"), registry, "cli", report=report)
     reply = registry.call(registry.tools[tool], call, arguments)
     if reply.error is not None:
         raise click.ClickException(f"{reply.error.message}. {reply.error.remedy}")
     return reply.value
+
+
+@cache
+def _opened() -> tuple[Registry, Projects]:
+    """Opened once a command, so that what one call has learnt of a project serves the next."""
+    from codecairn import tools
+    from codecairn.project import Projects
+
+    return tools.standard(), Projects(config.load())
 
 
 @contextmanager
