@@ -37,6 +37,7 @@ LAYERS: list[set[str]] = [
     {"history", "store", "catalog", "parse"},
     {"index", "worker"},
     {"rank"},
+    {"resolve"},
     {"project"},
     {"tools"},
     {"serve"},

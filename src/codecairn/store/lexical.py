@@ -26,7 +26,7 @@ from codecairn.store.version import FileVersion, unpacked_lines
 from codecairn.words import analysed
 
 ANALYSED = ("name", "path", "body")
-_HEAP = 48_000_000
+_HEAP = 30_000_000
 """Bytes for the writer's one thread. With tantivy's least (15 MB) a repository of 500,000 lines is cut in pieces
 that are merged again at twice the cost."""
 
