@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from codecairn.project import Projects
     from codecairn.tools import Registry
 
+_KEPT = "codecairn.opened"
 Report = Callable[[float, float | None, str | None], None]
 
 
@@ -64,13 +64,16 @@ def called(tool: str, arguments: dict[str, Any], report: Report | None = None) -
     return reply.value
 
 
-@cache
 def _opened() -> tuple[Registry, Projects]:
     """Opened once a command, so that what one call has learnt of a project serves the next."""
     from codecairn import tools
     from codecairn.project import Projects
 
-    return tools.standard(), Projects(config.load())
+    kept = click.get_current_context().meta
+    if _KEPT not in kept:
+        kept[_KEPT] = (tools.standard(), Projects(config.load()))
+    opened: tuple[Registry, Projects] = kept[_KEPT]
+    return opened
 
 
 @contextmanager
