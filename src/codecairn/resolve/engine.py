@@ -1,0 +1,180 @@
+"""Binding a name to its definition.
+
+A name without a receiver is looked up in the scopes around it, innermost first: variables and parameters, definitions,
+imports, then what the language shows without an import (names.py). A name after a dot is a member of what stands
+before the dot, whose type is found by reading that expression step by step (expressions.py): variables by their
+annotation or by what they are given, calls by what the function returns, members by their declared type (types.py),
+inherited ones through what a type extends (members.py). What cannot be told is left unbound.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from codecairn.parse.facts import Site
+from codecairn.parse.kinds import TYPES
+from codecairn.resolve.expressions import Expressions
+from codecairn.resolve.known import Known, known
+from codecairn.resolve.members import Members
+from codecairn.resolve.modules import Modules
+from codecairn.resolve.names import Names
+from codecairn.resolve.scope import FileScope
+from codecairn.resolve.source import Step
+from codecairn.resolve.types import Types
+from codecairn.resolve.values import Definition, Elements, Local, Module, Outside, Resolver, Value
+from codecairn.store.version import SymbolRow
+from codecairn.store.view import FileRow, View
+from codecairn.words import identifiers
+
+_DEEPEST = 24
+"""How many questions may wait for each other."""
+
+
+class Bound(NamedTuple):
+    """What a site means: a definition and how it was found, or nothing: `is_known` where it certainly is no
+    definition of the project."""
+
+    definition: Definition | None
+    resolver: Resolver = "same_file"
+    is_known: bool = False
+
+
+FOREIGN = Bound(None, is_known=True)
+UNBOUND = Bound(None)
+
+
+class Engine:
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self.known: Known = known(view)
+        self.modules = Modules(view, self.known)
+        self.names = Names(self)
+        self.expressions = Expressions(self)
+        self.types = Types(self)
+        self.members = Members(self)
+        self.busy: set[object] = set()
+
+    def once(self, question: object, answer: Callable[[], Value | None]) -> Value | None:
+        """The answer to a question; nothing where it waits for itself, or too many wait already."""
+        if question in self.busy or len(self.busy) > _DEEPEST:
+            return None
+        self.busy.add(question)
+        try:
+            return answer()
+        finally:
+            self.busy.discard(question)
+
+    def scope(self, file: int) -> FileScope:
+        return self.known.scope(self.view, file)
+
+    def symbol(self, definition: Definition) -> SymbolRow:
+        return self.scope(definition.file).symbols[definition.number]
+
+    def named(self, name: str) -> list[tuple[FileRow, SymbolRow]]:
+        """Every definition of exactly this name."""
+        return self.known.named(self.view, name)
+
+    def using(self, name: str) -> list[FileRow]:
+        """The files in which a name stands; the index keeps names without their sigils."""
+        words = identifiers(name)
+        return self.view.using(max(words, key=len)) if words else []
+
+    def bind(self, scope: FileScope, site: Site) -> Bound:
+        if site.kind == "imports":
+            return self._bind_import(scope, site)
+        if not site.qualifier and not scope.may_see(site.name):
+            return FOREIGN
+        position = scope.source.position(site.line, site.column)
+        steps = scope.source.receiver(position) if site.qualifier else []
+        if steps:
+            return self._bind_member(scope, site, position, steps)
+        if site.qualifier:
+            return UNBOUND if site.qualifier == "()" and scope.rules.imports != "dotted" else FOREIGN
+        if site.kind not in ("extends", "implements") and scope.is_key(site.name, position):
+            return FOREIGN
+        wants = self._wants(scope, site, position)
+        value, resolver = self.names.lookup(scope, site.name, position, wants, reads=False)
+        if value is None and scope.rules.splits_types and site.name not in scope.rules.primitives:
+            value, resolver = self.names.lookup(scope, site.name, position, reads=False)
+        if isinstance(value, Definition):
+            return Bound(value, resolver)
+        return FOREIGN if value is not None else UNBOUND
+
+    def _bind_import(self, scope: FileScope, site: Site) -> Bound:
+        near = [each for each in scope.imports_of(site.name) if each.line <= site.line]
+        for each in sorted(near, key=lambda each: -each.line):
+            value = self.members.imported(scope, each)
+            if isinstance(value, Definition):
+                return Bound(value, "import")
+            if value is not None:
+                return FOREIGN
+        return UNBOUND
+
+    def _bind_member(self, scope: FileScope, site: Site, position: int, steps: list[Step]) -> Bound:
+        value = self.expressions.evaluate(scope, steps, position)
+        narrowed = self.expressions.narrowed(scope, steps, position)
+        if narrowed is not None and isinstance(found := self.members.of(narrowed, site.name), Definition):
+            return Bound(found, "receiver_type")
+        if value is None or isinstance(value, Local):
+            return self._by_unique_name(scope, site)
+        found = self.members.of(value, site.name, self._wants(scope, site, position, steps[0].start))
+        if isinstance(found, Definition):
+            is_module = isinstance(value, Module) or (
+                isinstance(value, Definition) and self.symbol(value).kind in TYPES | {"module"}
+            )
+            return Bound(found, "qualified" if is_module else "receiver_type")
+        if isinstance(found, Outside) or isinstance(value, Outside | Module | Elements):
+            return FOREIGN
+        return FOREIGN
+
+    def _by_unique_name(self, scope: FileScope, site: Site) -> Bound:
+        """The only member of a name, where nothing is known of what stands before the dot."""
+        if not scope.rules.guesses:
+            return UNBOUND
+        found = [(row, symbol) for row, symbol in self.named(site.name) if row.language == scope.row.language]
+        members = [each for each in found if each[1].kind in ("method", "field")]
+        if len({(row.id, symbol.path) for row, symbol in members}) != 1 or len(members) != len(found):
+            return UNBOUND
+        return Bound(Definition(members[0][0].id, members[0][1].number), "unique_name")
+
+    def _wants(self, scope: FileScope, site: Site, position: int, start: int | None = None) -> str:
+        """Whether a type or a value is meant, where they may share a name; `start` is where the whole path begins."""
+        if not scope.rules.splits_types:
+            return "any"
+        if site.kind == "calls":
+            return "value"
+        if site.kind == "implements":
+            return "type"
+        if scope.source.code.startswith(".", position + len(site.name)):
+            return "value"
+        around = scope.symbols[site.symbol].kind if site.symbol >= 0 else ""
+        if around in ("interface", "type") and not scope.source.code.endswith("typeof ", 0, position):
+            return "type"
+        return (
+            "type"
+            if _is_type_position(scope, position if start is None else start, position + len(site.name))
+            else "value"
+        )
+
+
+_KEYWORD_BEFORE = re.compile(r"\b(?:extends|implements|as|keyof|infer|is|satisfies|readonly|type)\s*$")
+
+
+def _is_type_position(scope: FileScope, start: int, end: int) -> bool:
+    code = scope.source.code
+    before = code[max(0, start - 120) : start].rstrip()
+    after = code[end : end + 60].lstrip()
+    if before.endswith("typeof") or after[:1] in ("(", "."):
+        return False
+    if before.endswith(":") and after[:1] in (",", "}"):
+        around = scope.source.around(start)
+        return around is None or code[around.start] != "{"
+    if before.endswith("=>") and after.startswith("=") and not after.startswith(("==", "=>")):
+        return True
+    if before.endswith((":", "<", "|", "&")) and not before.endswith(("||", "&&")):
+        return True
+    if _KEYWORD_BEFORE.search(before) is not None:
+        return True
+    return after[:1] in (">", "|", "&", "<") and not after.startswith(("||", "&&", ">=", "> ", "< ", "<="))

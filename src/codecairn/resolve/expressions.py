@@ -1,0 +1,202 @@
+"""Expressions, read step by step: what stands before a dot, and what it gives."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.resolve.scope import FileScope
+from codecairn.resolve.source import Step, split
+from codecairn.resolve.values import (
+    OUTSIDE,
+    VARIABLES,
+    Definition,
+    Elements,
+    Function,
+    Instance,
+    Local,
+    Module,
+    Outside,
+    Parent,
+    Value,
+)
+from codecairn.store.version import SymbolRow
+
+if TYPE_CHECKING:
+    from codecairn.resolve.engine import Engine
+
+
+_SAME = frozenset({"values", "copy", "items", "filter", "slice", "reverse", "reversed", "sort", "concat"})
+_ELEMENT = frozenset({"get", "pop", "popleft", "setdefault", "at", "find", "shift", "first", "last", "next"})
+"""What containers call the methods that give a container of the same, or one of what they hold."""
+_RETURN = re.compile(r"\breturn\b[ \t]+")
+
+_NARROWED_WITHIN = 1500
+"""Bytes after a test of a type in which it is taken to hold."""
+
+
+class Expressions:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def evaluate(self, scope: FileScope, steps: list[Step], position: int) -> Value | None:
+        if not steps:
+            return None
+        question = ("steps", scope.row.id, steps[0].start, len(steps))
+        return self._engine.once(question, lambda: self._walked(scope, steps, position))
+
+    def _walked(self, scope: FileScope, steps: list[Step], position: int) -> Value | None:
+        cast = next((at for at, step in enumerate(steps) if step.text in scope.rules.casts and _is_call(steps, at)), -1)
+        value = self._cast_to(scope, steps[cast + 1]) if cast >= 0 else self._first(scope, steps, position)
+        for number, step in enumerate(steps[cast + 2 if cast >= 0 else 1 :], cast + 2 if cast >= 0 else 1):
+            if value is None or isinstance(value, Local | Outside):
+                return value
+            if isinstance(value, Parent) and step.kind == "call":
+                continue
+            if step.kind == "name":
+                value = self.attribute(value, step.text, is_called=_is_call(steps, number))
+            else:
+                value = self.called(value) if step.kind == "call" else self.element(value)
+        return value
+
+    def _first(self, scope: FileScope, steps: list[Step], position: int) -> Value | None:
+        first, rules = steps[0], scope.rules
+        if first.kind == "literal":
+            return OUTSIDE
+        if first.kind == "group":
+            inner = scope.source.steps(scope.source.code, first.start + 1, first.start + 1 + len(first.text))
+            return self.evaluate(scope, inner, position) if inner else self._cast(scope, first, position)
+        if first.kind != "name":
+            return None
+        if first.text in rules.selves | rules.classes | rules.supers:
+            mine = self._engine.names.me(scope, first.start)
+            if mine is not None:
+                if first.text in rules.supers:
+                    return Parent(mine)
+                return mine if first.text in rules.classes else Instance(mine)
+            if first.text in rules.selves | rules.supers:
+                return None
+        value, _ = self._engine.names.lookup(scope, first.text, first.start, "value")
+        if value is None and rules.splits_types:
+            value, _ = self._engine.names.lookup(scope, first.text, first.start, "any")
+        return self.read(value) if not _is_call(steps, 0) else value
+
+    def _cast_to(self, scope: FileScope, call: Step) -> Value | None:
+        arguments = split(scope.source.text[call.start + 1 : call.start + 1 + len(call.text)], ",")
+        return self._engine.types.value(scope, arguments[0], call.start) if arguments else None
+
+    def _cast(self, scope: FileScope, step: Step, position: int) -> Value | None:
+        match = re.search(r"\bas\s+([\w$.<>\[\]]+)\s*$", step.text)
+        return self._engine.types.value(scope, match[1], position) if match else None
+
+    def read(self, value: Value | None) -> Value | None:
+        """What using a definition as a value gives: a variable's type, a property's; else itself."""
+        if not isinstance(value, Definition):
+            return value
+        symbol = self._engine.symbol(value)
+        if symbol.kind in VARIABLES:
+            return self._engine.types.typed(value)
+        return value
+
+    def attribute(self, value: Value, name: str, *, is_called: bool) -> Value | None:
+        if isinstance(value, Elements):
+            return value if name in _SAME else value if name not in _ELEMENT else Function(
+                value.type, value.file, value.position, value.me)  # fmt: skip
+        found = self._engine.members.of(value, name)
+        if not isinstance(found, Definition):
+            return found
+        symbol = self._engine.symbol(found)
+        if symbol.kind in VARIABLES:
+            return self._engine.types.typed(found, _owner(value))
+        if symbol.kind in CALLABLE and not isinstance(value, Module) and self._is_property(found):
+            return self.returned(found, _owner(value))
+        if symbol.kind in CALLABLE and is_called and symbol.returns:
+            return Function(symbol.returns, found.file, self.inside(found), _owner(value))
+        return found
+
+    def _is_property(self, definition: Definition) -> bool:
+        scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
+        if symbol.signature.startswith("get "):
+            return True
+        heads = (scope.source.line(number) for number in range(symbol.start_line, symbol.name_line))
+        return any("property" in line and line.lstrip().startswith("@") for line in heads)
+
+    def inside(self, definition: Definition) -> int:
+        """A position inside a definition, where its own types are looked up."""
+        scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
+        return scope.source.position(symbol.name_line, 0) if symbol.name_line else 0
+
+    def called(self, value: Value | None) -> Value | None:
+        if isinstance(value, Elements):
+            return value
+        if isinstance(value, Function):
+            return self._engine.types.value(self._engine.scope(value.file), value.returns, value.position, value.me)
+        if isinstance(value, Instance):
+            found = self._engine.members.of(value, "__call__")
+            return self.returned(found, value.of) if isinstance(found, Definition) else None
+        if not isinstance(value, Definition):
+            return value if isinstance(value, Outside) else None
+        symbol = self._engine.symbol(value)
+        if symbol.kind in TYPES:
+            return Instance(value)
+        if symbol.kind in CALLABLE:
+            return self.returned(value, None)
+        held = self._engine.types.typed(value)
+        return self.called(held) if held != value else None
+
+    def returned(self, definition: Definition, me: Definition | None) -> Value | None:
+        """What a function gives: by its declared result, else by what it returns first that can be told."""
+        symbol, scope = self._engine.symbol(definition), self._engine.scope(definition.file)
+        if symbol.returns:
+            return self._engine.types.value(scope, symbol.returns, self.inside(definition), me)
+        return self._engine.once(("returned", definition), lambda: self._first_return(scope, symbol))
+
+    def _first_return(self, scope: FileScope, symbol: SymbolRow) -> Value | None:
+        span = scope.span(symbol)
+        for match in _RETURN.finditer(scope.source.code, span.start, span.end):
+            inner = scope.symbol_at(match.start())
+            if inner is None or inner.number != symbol.number:
+                continue
+            value = self.evaluate(scope, scope.source.expression(match.end()), match.end())
+            if value is not None and not isinstance(value, Local):
+                return value
+        return None
+
+    def element(self, value: Value | None) -> Value | None:
+        if isinstance(value, Elements):
+            return self._engine.types.value(self._engine.scope(value.file), value.type, value.position, value.me)
+        if isinstance(value, Instance):
+            if self._engine.symbol(value.of).kind == "type" and isinstance(
+                held := self._engine.types.aliased(value.of), Elements
+            ):
+                return self.element(held)
+            for name in ("__getitem__", "__iter__"):
+                found = self._engine.members.of_type(value.of, name)
+                if isinstance(found, Definition):
+                    given = self.returned(found, value.of)
+                    return self.element(given) if name == "__iter__" else given
+            return None
+        return value if isinstance(value, Outside) else None
+
+    def narrowed(self, scope: FileScope, steps: list[Step], position: int) -> Value | None:
+        """The type that a test before tells of an expression, in the same function."""
+        if not scope.tests or any(step.kind != "name" for step in steps):
+            return None
+        tests = scope.tests.get(".".join(step.text for step in steps), ())
+        near = [(at, name) for at, name in tests if position - _NARROWED_WITHIN < at < position]
+        if not near:
+            return None
+        function = scope.symbol_at(position)
+        at, name = near[-1]
+        if function is not None and not scope.span(function).holds(at):
+            return None
+        return self._engine.types.value(scope, name, position)
+
+
+def _is_call(steps: list[Step], number: int) -> bool:
+    return number + 1 < len(steps) and steps[number + 1].kind == "call"
+
+
+def _owner(value: Value) -> Definition | None:
+    return value.of if isinstance(value, Instance | Parent) else value if isinstance(value, Definition) else None

@@ -1,0 +1,210 @@
+"""Members: of types with what they inherit, of modules with what they import from others."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from codecairn.parse.facts import Import
+from codecairn.parse.kinds import CALLABLE
+from codecairn.resolve.scope import FileScope
+from codecairn.resolve.values import (
+    OUTSIDE,
+    VARIABLES,
+    Definition,
+    Elements,
+    Instance,
+    Local,
+    Module,
+    Outside,
+    Parent,
+    Shape,
+    Value,
+)
+from codecairn.store.version import SymbolRow
+from codecairn.store.view import FileRow
+
+if TYPE_CHECKING:
+    from codecairn.resolve.engine import Engine
+
+
+_SPREAD = re.compile(r"[{,]\s*\.\.\.([\w$.]+)\s*[,}]")
+
+
+class Members:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def of(self, value: Value, name: str, wants: str = "any") -> Value | None:
+        if isinstance(value, Module):
+            return self.exported(value, name, wants)
+        if isinstance(value, Shape):
+            field = re.search(rf"(?:^|[{{;,\s]){re.escape(name)}\??\s*:\s*([^;,}}]+)", value.text)
+            return (
+                self._engine.types.value(self._engine.scope(value.file), field[1], value.position, value.me)
+                if field
+                else None
+            )
+        if isinstance(value, Instance):
+            return self.of_type(value.of, name)
+        if isinstance(value, Parent):
+            return self._inherited(value.of, name, frozenset({value.of}))
+        if isinstance(value, Definition):
+            symbol = self._engine.symbol(value)
+            if symbol.kind in VARIABLES:
+                held = self._engine.types.typed(value)
+                if held is not None and held != value and not isinstance(held, Local):
+                    return self.of(held, name)
+            return self.of_type(value, name, wants)
+        return OUTSIDE if isinstance(value, Outside | Elements) else None
+
+    def of_type(self, definition: Definition, name: str, wants: str = "any") -> Definition | Outside | None:
+        """A member of a type, its own or inherited; Outside where it may be one that a type outside has."""
+        key, found = (definition, name, wants), self._engine.known.members
+        if key in found:
+            return found[key]
+        value = self._engine.once(("member", key), lambda: self._search(definition, name, frozenset(), wants))
+        result = value if isinstance(value, Definition | Outside) else None
+        if isinstance(result, Definition) or not self._engine.busy:
+            found[key] = result
+        return result
+
+    def _search(
+        self, definition: Definition, name: str, seen: frozenset[Definition], wants: str = "any"
+    ) -> Definition | Outside | None:
+        own = self.own_member(definition, name, wants)
+        if definition in seen or (own is not None and not self._is_assigned(own)):
+            return own
+        inherited = self._inherited(definition, name, seen | {definition})
+        if own is None or (isinstance(inherited, Definition) and self._engine.symbol(inherited).kind in CALLABLE):
+            return inherited
+        return own
+
+    def _is_assigned(self, field: Definition) -> bool:
+        """A field that is only given a value (`self.x = …`): what a type above defines as the name goes before it."""
+        signature = self._engine.symbol(field).signature
+        return any(signature.startswith(f"{me}.") for me in self._engine.scope(field.file).rules.selves)
+
+    def own_member(self, definition: Definition, name: str, wants: str = "any") -> Definition | None:
+        scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
+        for each in scope.named.get(name, ()):
+            if scope.owner_path(each) == symbol.path and each.number != symbol.number and scope.suits(each, wants):
+                return Definition(definition.file, each.number)
+        if symbol.kind == "const" and scope.rules.splits_types:
+            return self._spread(scope, symbol, name)
+        for row, each in (
+            self._engine.named(name) if scope.rules.shares != "file" or scope.rules.imports == "crate" else ()
+        ):
+            if row.language == scope.row.language and self._is_joined(scope, row):
+                other = self._engine.scope(row.id)
+                if other.owner_path(each) == symbol.path:
+                    return Definition(row.id, each.number)
+        return None
+
+    def _spread(self, scope: FileScope, symbol: SymbolRow, name: str) -> Definition | None:
+        """A member that an object has from one that is spread into it."""
+        span = scope.span(symbol)
+        for match in _SPREAD.finditer(scope.source.code, span.start, span.end):
+            value = self._engine.expressions.evaluate(
+                scope, scope.source.steps(match[1], 0, len(match[1])), match.start(1)
+            )
+            found = self.of(value, name, "value") if value is not None else None
+            if isinstance(found, Definition):
+                return found
+        return None
+
+    def _is_joined(self, scope: FileScope, row: FileRow) -> bool:
+        return row.id in {each.id for each in self._engine.modules.beside(scope)}
+
+    def supers(self, definition: Definition) -> list[Definition | None]:
+        """What a type extends or implements; None for what is not in the project."""
+        scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
+        found: list[Definition | None] = []
+        for each in scope.types.get(symbol.path, [symbol]):
+            for site in scope.supertypes.get(each.number, ()):
+                bound = self._engine.bind(scope, site).definition
+                if bound is not None and self._engine.symbol(bound).kind in VARIABLES:
+                    held = self._engine.types.typed(bound)
+                    bound = held.of if isinstance(held, Instance) else held if isinstance(held, Definition) else bound
+                if bound != definition:
+                    found.append(bound)
+        if symbol.kind == "type":
+            aliased = self._engine.types.aliased(definition)
+            if isinstance(aliased, Instance) and aliased.of != definition:
+                found.append(aliased.of)
+        return found
+
+    def _inherited(self, definition: Definition, name: str, seen: frozenset[Definition]) -> Definition | Outside | None:
+        is_open = False
+        for each in self.supers(definition):
+            if each is None:
+                is_open = True
+                continue
+            if each in seen:
+                continue
+            found = self._search(each, name, seen | {each} - {each})
+            if isinstance(found, Definition):
+                return found
+            is_open = is_open or found is not None
+        return OUTSIDE if is_open else None
+
+    def top(self, scope: FileScope, name: str, wants: str = "any") -> Definition | None:
+        for symbol in scope.named.get(name, ()):
+            owner = scope.owner_path(symbol)
+            if symbol.parent < 0 and (not owner or owner == scope.row.package) and scope.suits(symbol, wants):
+                return Definition(scope.row.id, symbol.number)
+        return None
+
+    def exported(self, module: Module, name: str, wants: str = "any") -> Value | None:
+        question = ("exported", module, name, wants)
+        return self._engine.once(question, lambda: self._exported(module, name, wants))
+
+    def _exported(self, module: Module, name: str, wants: str) -> Value | None:
+        for file in module.files:
+            if (found := self.top(self._engine.scope(file), name, wants)) is not None:
+                return found
+        for file in module.files:
+            scope = self._engine.scope(file)
+            if scope.rules.imports == "go":
+                continue
+            for each in scope.imports.get(name, ()):
+                if (value := self.imported(scope, each, wants)) is not None:
+                    return value
+            for each in scope.wildcards:
+                inner = self._engine.modules.named(scope, each.module)
+                if inner is not None and inner != module and (value := self.exported(inner, name, wants)) is not None:
+                    return value
+        some = self._engine.scope(module.files[0]) if module.files else self._any_python()
+        return self._engine.modules.submodule(some, module, name) if some is not None else None
+
+    def _any_python(self) -> FileScope | None:
+        return next(
+            (self._engine.scope(row.id) for row in self._engine.modules.files.values() if row.language == "python"),
+            None,
+        )
+
+    def imported(self, scope: FileScope, each: Import, wants: str = "any") -> Value | None:
+        """What an import brings in; Outside where it is no part of the project."""
+        if not each.module:
+            return self.top(scope, each.name, wants)
+        module = self._engine.modules.named(scope, each.module)
+        if not each.name:
+            if scope.rules.imports == "dotted" and not each.alias and "." in each.module.lstrip("."):
+                module = self._engine.modules.named(scope, each.module.split(".")[0])
+            if module is None and scope.rules.imports == "crate":
+                return self._item(scope, each.module)
+            return module if module is not None else OUTSIDE
+        if module is None and scope.rules.imports in ("crate", "package"):
+            return self._item(scope, each.module, each.name)
+        if module is None:
+            return OUTSIDE
+        return self.exported(module, each.name, wants) or None
+
+    def _item(self, scope: FileScope, path: str, name: str = "") -> Value | None:
+        """An item of a type that an import names by its path: `use a::Type::Item`."""
+        before, _, last = path.rpartition("::" if scope.rules.imports == "crate" else ".")
+        outer = self._engine.modules.named(scope, before) if before else None
+        found = self.exported(outer, last) if outer else None
+        if found is None or not name:
+            return found if found is not None else OUTSIDE
+        return self.of(found, name)

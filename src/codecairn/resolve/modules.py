@@ -1,0 +1,151 @@
+"""Which files an import names, in each of the ways languages have of naming them."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from codecairn.rank.filters import module_of
+from codecairn.resolve.known import Known
+from codecairn.resolve.scope import FileScope
+from codecairn.resolve.values import Module
+from codecairn.store.view import FileRow, View
+
+_SCRIPT_ENDING = re.compile(r"\.(?:[mc]?[jt]s|[jt]sx|d\.ts)$")
+_GO_MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
+
+
+class Modules:
+    def __init__(self, view: View, known: Known) -> None:
+        self._view = view
+        self._known = known
+        self.files = known.files
+        self._go_modules: dict[str, tuple[str, str] | None] = {}
+
+    def named(self, scope: FileScope, module: str) -> Module | None:
+        """The module that an import in a file names; None for what is not in the project."""
+        ways = {"dotted": self._dotted, "path": self._path, "go": self._go, "crate": self._crate,
+                "package": self._package, "include": self._include}  # fmt: skip
+        way = ways.get(scope.rules.imports)
+        return way(scope, module) if way is not None and module else None
+
+    def beside(self, scope: FileScope) -> list[FileRow]:
+        """The other files whose top-level names are seen in this one without an import."""
+        folder = posixpath.dirname(scope.row.path)
+        if scope.rules.shares == "folder":
+            return [
+                each
+                for each in self._known.folders.get(folder, [])
+                if each.language == scope.row.language and each.package == scope.row.package and each != scope.row
+            ]
+        if scope.rules.shares == "package":
+            return [
+                each
+                for each in self._known.packages.get((scope.row.language, module_of(scope.row)), [])
+                if each != scope.row
+            ]
+        return []
+
+    # One way each.
+
+    def _dotted(self, scope: FileScope, module: str) -> Module | None:
+        folder = posixpath.dirname(scope.row.path)
+        dots = len(module) - len(module.lstrip("."))
+        parts = [part for part in module.lstrip(".").split(".") if part]
+        if dots:
+            for _ in range(dots - 1):
+                folder = posixpath.dirname(folder)
+            return self._at(scope, posixpath.join(folder, *parts))
+        for root in self._roots(scope, folder):
+            if self._at(scope, posixpath.join(root, parts[0])) is not None:
+                return self._at(scope, posixpath.join(root, *parts))
+        return None
+
+    def _roots(self, scope: FileScope, folder: str) -> list[str]:
+        """Where absolute imports are looked for: the folders above that are no packages, and `src` in them."""
+        roots = []
+        while True:
+            if not any(posixpath.join(folder, f"{index}{ending}") in self.files
+                       for index in scope.rules.index for ending in scope.rules.endings):  # fmt: skip
+                roots += [folder, posixpath.join(folder, "src")]
+            if not folder:
+                return roots
+            folder = posixpath.dirname(folder)
+
+    def _at(self, scope: FileScope, base: str) -> Module | None:
+        base = posixpath.normpath(base) if base else ""
+        base = "" if base == "." else base
+        for ending in scope.rules.endings:
+            if f"{base}{ending}" in self.files:
+                return Module((self.files[f"{base}{ending}"].id,))
+        for index in scope.rules.index:
+            for ending in scope.rules.endings:
+                path = posixpath.join(base, f"{index}{ending}")
+                if path in self.files:
+                    return Module((self.files[path].id,), base)
+        is_folder = scope.rules.imports == "dotted" and base in self._known.ancestors
+        return Module((), base) if is_folder else None
+
+    def _path(self, scope: FileScope, module: str) -> Module | None:
+        if not module.startswith("."):
+            return None
+        base = posixpath.join(posixpath.dirname(scope.row.path), module)
+        bare = _SCRIPT_ENDING.sub("", base)
+        return self._at(scope, bare) or (self._at(scope, base) if bare != base else None)
+
+    def _go(self, scope: FileScope, module: str) -> Module | None:
+        found = self._go_module(posixpath.dirname(scope.row.path))
+        if found is None:
+            return None
+        prefix, root = found
+        if module != prefix and not module.startswith(f"{prefix}/"):
+            return None
+        folder = posixpath.join(root, module[len(prefix) :].strip("/"))
+        files = [each for each in self._known.folders.get(folder.strip("/"), []) if each.language == "go"]
+        files = [each for each in files if not each.path.endswith("_test.go")]
+        return Module(tuple(each.id for each in files)) if files else None
+
+    def _go_module(self, folder: str) -> tuple[str, str] | None:
+        if folder not in self._go_modules:
+            declared = self.files.get(posixpath.join(folder, "go.mod"))
+            name = _GO_MODULE.search(self._view.text(declared.id)) if declared else None
+            if name is not None:
+                self._go_modules[folder] = (name[1], folder)
+            else:
+                self._go_modules[folder] = self._go_module(posixpath.dirname(folder)) if folder else None
+        return self._go_modules[folder]
+
+    def _crate(self, scope: FileScope, module: str) -> Module | None:
+        own = module_of(scope.row).split("::")
+        parts = module.split("::")
+        if parts[0] == "crate":
+            parts = own[:1] + parts[1:]
+        elif parts[0] == "self":
+            parts = own + parts[1:]
+        elif parts[0] == "super":
+            while parts and parts[0] == "super":
+                own, parts = own[:-1], parts[1:]
+            parts = own + parts
+        for base in (parts, own + parts, own[:1] + parts):
+            if files := self._known.packages.get((scope.row.language, "::".join(base))):
+                return Module(tuple(each.id for each in files), "::".join(base))
+        return None
+
+    def _package(self, scope: FileScope, module: str) -> Module | None:
+        files = self._known.packages.get((scope.row.language, module.strip("\\").strip(".")))
+        return Module(tuple(each.id for each in files)) if files else None
+
+    def _include(self, scope: FileScope, module: str) -> Module | None:
+        near = posixpath.normpath(posixpath.join(posixpath.dirname(scope.row.path), module))
+        if near in self.files:
+            return Module((self.files[near].id,))
+        ending = [file for path, file in self.files.items() if path.endswith(f"/{module}") or path == module]
+        return Module((ending[0].id,)) if len(ending) == 1 else None
+
+    def submodule(self, scope: FileScope, module: Module, name: str) -> Module | None:
+        if module.folder is None:
+            return None
+        if scope.rules.imports == "dotted":
+            return self._at(scope, posixpath.join(module.folder, name))
+        files = self._known.packages.get((scope.row.language, f"{module.folder}::{name}"))
+        return Module(tuple(each.id for each in files), f"{module.folder}::{name}") if files else None

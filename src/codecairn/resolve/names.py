@@ -1,0 +1,217 @@
+"""Bare names: the variables, definitions and imports around them, innermost first."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.resolve.scope import FileScope, Variable
+from codecairn.resolve.values import (
+    LOCAL,
+    VARIABLES,
+    Definition,
+    Elements,
+    Instance,
+    Local,
+    Resolver,
+    Value,
+)
+from codecairn.store.version import SymbolRow
+
+if TYPE_CHECKING:
+    from codecairn.resolve.engine import Engine
+
+
+_LOOP = re.compile(r"(?:[ \t]*,[ \t]*[\w$*]+)*\)?[ \t]*(?:\bin\b|\bof\b|:?=[ \t]*range\b)[ \t]+")
+_GIVEN = re.compile(r"[ \t]*(?::[^=\n]+?)?(?:,[ \t]*\w+[ \t]*)*:?=(?![=>])\s*")
+_AS = re.compile(r"\bas\s+\(?$")
+_TAKEN = re.compile(r"[}\]]\s*=(?![=>])\s*")
+
+
+class Names:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def lookup(
+        self, scope: FileScope, name: str, position: int, wants: str = "any", *, reads: bool = True
+    ) -> tuple[Value | None, Resolver]:
+        """What a bare name means at a position; with `reads`, of a variable what it holds, else only that it is one."""
+        inner = self._innermost(scope, name, position, wants, reads=reads)
+        if inner is not None:
+            return inner
+        if scope.rules.implicit_members and (found := self._implicit(scope, name, position)) is not None:
+            return found, "receiver_type"
+        for row in self._engine.modules.beside(scope):
+            if (found := self._engine.members.top(self._engine.scope(row.id), name, wants)) is not None:
+                return found, "qualified"
+        for each in scope.wildcards:
+            module = self._engine.modules.named(scope, each.module)
+            if module is not None and (value := self._engine.members.exported(module, name, wants)) is not None:
+                return value, "import"
+        if scope.rules.shares == "all":
+            tops = [(row, symbol) for row, symbol in self._engine.named(name)
+                    if row.language == scope.row.language and symbol.kind not in ("field",)]  # fmt: skip
+            if len({symbol.path for _, symbol in tops}) == 1:
+                return Definition(tops[0][0].id, tops[0][1].number), "unique_name"
+        return None, "same_file"
+
+    def _innermost(
+        self, scope: FileScope, name: str, position: int, wants: str, *, reads: bool
+    ) -> tuple[Value | None, Resolver] | None:
+        """The variable, definition or import of this name in the smallest scope around a position."""
+        best: tuple[int, int] | None = None
+        found: tuple[Value | None, Resolver] | None = None
+        for symbol in scope.named.get(name, ()):
+            span = self._visible(scope, symbol, position)
+            if span is not None and scope.suits(symbol, wants) and (best is None or (span, 0) < best):
+                best, found = (span, 0), (Definition(scope.row.id, symbol.number), "same_file")
+        for each in scope.imports.get(name, ()):
+            around = scope.symbol_at(scope.source.position(each.line, 0))
+            span_ = scope.span(around) if around else scope.whole
+            size = span_.size
+            if span_.holds(position) and (best is None or (size, 0) < best or self._is_stub(scope, found)):
+                value = self._engine.members.imported(scope, each, wants)
+                if value is not None:
+                    best, found = (size, 0), (value, "import")
+        if found is not None and scope.rules.scopes == "indent" and scope.symbol_at(position) is None:
+            return found  # outside functions nothing hides what a module has
+        variables = [each for each in scope.variables(name) if wants == "any" or not scope.rules.splits_types
+                     or (each.kind == "generic") == (wants == "type")]  # fmt: skip
+        if any(each.position == position and (each.kind != "block" or found is None) for each in variables):
+            return LOCAL, "same_file"
+        inner = [each for each in variables if each.span.holds(position)]
+        if inner:
+            size = min(each.span.size for each in inner)
+            if best is None or size < best[0]:
+                mine = [each for each in inner if each.span.size == size]
+                if not reads:
+                    return LOCAL, "same_file"
+                return self._variable(scope, name, mine, position), "same_file"
+        return found
+
+    def _is_stub(self, scope: FileScope, found: tuple[Value | None, Resolver] | None) -> bool:
+        """A variable that only stands in for an import that failed."""
+        return (
+            found is not None
+            and isinstance(found[0], Definition)
+            and found[0].file == scope.row.id
+            and self._engine.symbol(found[0]).kind in VARIABLES
+        )
+
+    def _visible(self, scope: FileScope, symbol: SymbolRow, position: int) -> int | None:
+        """How large the scope is in which a definition is seen by its bare name; None where it is not."""
+        owner = scope.owner_path(symbol)
+        if symbol.parent < 0:
+            if owner and owner != scope.row.package:
+                return None
+            block = scope.block(symbol) if scope.rules.scopes == "braces" else scope.whole
+            return block.size if block.holds(position) else None
+        parent = scope.symbols[symbol.parent]
+        if not scope.span(parent).holds(position):
+            return None
+        if parent.kind in TYPES or symbol.kind in ("method", "field"):
+            if scope.rules.scopes != "indent" or (
+                symbol.kind == "field" and not symbol.signature.startswith(symbol.name)
+            ):
+                return None
+            inner = scope.symbol_at(position)
+            is_inside = inner is not None and inner.start_line >= parent.start_line
+            if inner is not None and is_inside and (inner.parent != parent.number or scope.body(inner).holds(position)):
+                return None
+        block = scope.block(symbol) if scope.rules.scopes == "braces" else scope.span(parent)
+        return min(block.size, scope.span(parent).size) if block.holds(position) else None
+
+    def _implicit(self, scope: FileScope, name: str, position: int) -> Definition | None:
+        inner = scope.symbol_at(position, TYPES | CALLABLE)
+        for symbol in scope.around(inner.number) if inner else ():
+            type_ = self._type_of_scope(scope, symbol)
+            found = self._engine.members.of_type(type_, name) if type_ else None
+            if isinstance(found, Definition):
+                return found
+        return None
+
+    def _variable(self, scope: FileScope, name: str, variables: list[Variable], position: int) -> Value | None:
+        before = [each for each in variables if each.position <= position] or variables
+        for each in sorted(before, key=lambda each: -each.position):
+            value = self._declared(scope, name, each)
+            if value is not None and not isinstance(value, Local):
+                return value
+        return LOCAL
+
+    def _declared(self, scope: FileScope, name: str, variable: Variable) -> Value | None:
+        question = ("variable", scope.row.id, variable.position)
+        return self._engine.once(question, lambda: self._declared_at(scope, name, variable))
+
+    def _declared_at(self, scope: FileScope, name: str, variable: Variable) -> Value | None:
+        position = variable.position
+        if variable.kind == "generic":
+            constraint = re.compile(r"[\w$]+\s+extends\s+([^,>=?]+)").match(scope.source.code, position)
+            return self._engine.types.value(scope, constraint[1], position) if constraint else LOCAL
+        line = scope.source.line_of(position)
+        for each in scope.bindings.get(name, ()):
+            if each.line == line:
+                if self._is_variadic(scope, name, position):
+                    return Elements(each.type, scope.row.id, position)
+                value = self._engine.types.value(scope, each.type, position)
+                return self._entered(value) if _AS.search(scope.source.code, max(0, position - 20), position) else value
+        return self.given(scope, name, position)
+
+    def _is_variadic(self, scope: FileScope, name: str, position: int) -> bool:
+        code = scope.source.code
+        return code[position - 1 : position] == "*" or code[position + len(name) :][:5].lstrip().startswith("...")
+
+    def _entered(self, value: Value | None) -> Value | None:
+        """What `with` gives: what the context manager's entry returns, or what it was made to yield."""
+        if isinstance(value, Elements):
+            return self._engine.expressions.element(value)
+        if isinstance(value, Instance):
+            for name in ("__enter__", "__aenter__"):
+                if isinstance(found := self._engine.members.of_type(value.of, name), Definition):
+                    return self._engine.expressions.returned(found, value.of) or value
+        return value
+
+    def given(self, scope: FileScope, name: str, position: int) -> Value | None:
+        """What a variable is assigned, or iterates over, where it is declared."""
+        code = scope.source.code
+        loop = _LOOP.match(code, position + len(name))
+        if loop is not None:
+            start = loop.end()
+            return self._engine.expressions.element(
+                self._engine.expressions.evaluate(scope, scope.source.expression(start), start)
+            )
+        brackets = scope.source.around(position, "{[")
+        if brackets is not None and (taken := _TAKEN.match(code, brackets.end)) is not None:
+            value = self._engine.expressions.evaluate(scope, scope.source.expression(taken.end()), taken.end())
+            return self._engine.expressions.attribute(value, name, is_called=False) if value is not None else LOCAL
+        match = _GIVEN.match(code, position + len(name))
+        if match is None:
+            return LOCAL
+        start = match.end()
+        steps = scope.source.expression(start)
+        return self._engine.expressions.evaluate(scope, steps, start) if steps else LOCAL
+
+    def me(self, scope: FileScope, position: int) -> Definition | None:
+        """The type whose method a position is in."""
+        inner = scope.symbol_at(position, TYPES | CALLABLE)
+        for symbol in scope.around(inner.number) if inner else ():
+            if (found := self._type_of_scope(scope, symbol)) is not None:
+                return found
+        return None
+
+    def _type_of_scope(self, scope: FileScope, symbol: SymbolRow) -> Definition | None:
+        if symbol.kind in TYPES:
+            return Definition(scope.row.id, symbol.number)
+        owner = scope.owner_path(symbol) if symbol.kind == "method" else ""
+        return self.type_at(scope, owner) if owner else None
+
+    def type_at(self, scope: FileScope, path: str) -> Definition | None:
+        """A type by its path, in a file or those that are one module with it."""
+        for symbol in scope.types.get(path, ()):
+            return Definition(scope.row.id, symbol.number)
+        for row in self._engine.modules.beside(scope):
+            for symbol in self._engine.scope(row.id).types.get(path, ()):
+                return Definition(row.id, symbol.number)
+        name = re.split(r"[.:#\\/]+", path)[-1]
+        value, _ = self.lookup(scope, name, 0, "type") if name != path or scope.rules.imports == "crate" else (None, "")
+        return value if isinstance(value, Definition) and self._engine.symbol(value).kind in TYPES else None

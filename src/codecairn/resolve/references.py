@@ -1,0 +1,217 @@
+"""Every reference to one definition in a view, and the sites that share its name and could not be bound."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from codecairn.parse.facts import EdgeKind, Site
+from codecairn.parse.kinds import TYPES
+from codecairn.resolve.engine import Engine
+from codecairn.resolve.scope import FileScope
+from codecairn.resolve.values import Definition, Instance, Resolver
+
+CONFIDENCE: dict[Resolver, float] = {
+    "same_file": 0.99, "import": 0.99, "qualified": 0.98, "receiver_type": 0.95, "unique_name": 0.6,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Reference:
+    file: int
+    line: int
+    column: int
+    kind: EdgeKind
+    symbol: int
+    """The innermost definition around it, or -1."""
+    resolver: Resolver
+    confidence: float
+
+
+@dataclass(frozen=True)
+class Unresolved:
+    file: int
+    line: int
+    column: int
+    kind: EdgeKind
+    symbol: int
+
+
+_Place = TypeVar("_Place", Reference, Unresolved)
+
+
+@dataclass(frozen=True)
+class Found:
+    references: list[Reference]
+    unresolved: list[Unresolved]
+
+
+def references_to(engine: Engine, target: Definition) -> Found:
+    group = _group(engine, target)
+    merged = _merged(engine, target)
+    names = _names(engine, target, group)
+    references: list[Reference] = []
+    unresolved: list[Unresolved] = []
+    for scope, site in _sites(engine, target, names):
+        bound = engine.bind(scope, site)
+        if bound.definition in group or (site.kind == "imports" and bound.definition in merged):
+            references.append(
+                Reference(
+                    scope.row.id, site.line, site.column, site.kind, site.symbol, bound.resolver,
+                    CONFIDENCE[bound.resolver],
+                )
+            )  # fmt: skip
+        elif bound.definition is None and not bound.is_known:
+            unresolved.append(Unresolved(scope.row.id, site.line, site.column, site.kind, site.symbol))
+    references += _declarations(engine, target, group)
+    references += _assigned(engine, target, group)
+    references += _quoted(engine, target, group)
+    return Found(_in_order(engine, references), _in_order(engine, unresolved))
+
+
+def _in_order(engine: Engine, places: list[_Place]) -> list[_Place]:
+    """By path and position, each place once."""
+    at = {(engine.scope(each.file).row.path, each.line, each.column): each for each in reversed(places)}
+    return [at[place] for place in sorted(at)]
+
+
+def _sites(engine: Engine, target: Definition, names: set[str]) -> Iterator[tuple[FileScope, Site]]:
+    language = engine.scope(target.file).row.language
+    for name in sorted(names):
+        for file in engine.using(name):
+            if _is_related(file.language, language):
+                scope = engine.scope(file.id)
+                for site in scope.sites(name):
+                    yield scope, site
+
+
+_FAMILIES = ({"typescript", "tsx", "javascript"}, {"java", "kotlin", "scala"}, {"c", "cpp"})
+
+
+def _is_related(one: str, other: str) -> bool:
+    return one == other or any(one in family and other in family for family in _FAMILIES)
+
+
+def _group(engine: Engine, target: Definition) -> set[Definition]:
+    """The definitions that are one with the target: its overloads, its setter, what it overrides where that counts."""
+    group = _overloads(engine, target)
+    scope, symbol = engine.scope(target.file), engine.symbol(target)
+    if not scope.rules.overrides_are_one or symbol.kind not in ("method", "field") or symbol.parent < 0:
+        return group
+    return group | _family(engine, target)
+
+
+def _overloads(engine: Engine, target: Definition) -> set[Definition]:
+    scope, symbol = engine.scope(target.file), engine.symbol(target)
+    block = scope.block(symbol) if scope.rules.scopes == "braces" and symbol.parent < 0 else None
+    return {
+        Definition(target.file, each.number)
+        for each in scope.named[symbol.name]
+        if each.path == symbol.path
+        and _is_one(scope, each.kind, symbol.kind)
+        and (block is None or scope.block(each) == block)
+    } | {target}
+
+
+def _merged(engine: Engine, target: Definition) -> set[Definition]:
+    """Whatever an import of the name brings along with the target: a type and a value may share it."""
+    scope, symbol = engine.scope(target.file), engine.symbol(target)
+    return {Definition(target.file, each.number) for each in scope.named[symbol.name] if each.path == symbol.path}
+
+
+def _family(engine: Engine, target: Definition) -> set[Definition]:
+    """Members of the same name up and down the types."""
+    name = engine.symbol(target).name
+    above: dict[Definition, set[Definition]] = {}
+    for row, symbol in engine.named(name):
+        if symbol.parent >= 0 and symbol.kind in ("method", "field"):
+            owner = Definition(row.id, symbol.parent)
+            here = Definition(row.id, symbol.number)
+            above[here] = {here, *_above(engine, owner, name)}
+    family, grown = {target}, True
+    while grown:
+        grown = False
+        for members in above.values():
+            if members & family and not members <= family:
+                family |= members
+                grown = True
+    return family
+
+
+def _above(engine: Engine, owner: Definition, name: str) -> Iterator[Definition]:
+    seen, waiting = {owner}, [owner]
+    while waiting:
+        for each in engine.members.supers(waiting.pop()):
+            if each is None or each in seen:
+                continue
+            seen.add(each)
+            waiting.append(each)
+            if (found := engine.members.own_member(each, name)) is not None:
+                yield found
+
+
+def _is_one(scope: FileScope, one: str, other: str) -> bool:
+    if one == other:
+        return True
+    if scope.rules.splits_types and "interface" in (one, other):
+        return {one, other} <= {"interface", "class"}
+    return {one, other} <= {"function", "method", "field"}
+
+
+def _names(engine: Engine, target: Definition, group: set[Definition]) -> set[str]:
+    """The names a definition goes by: its own, and those that imports give it."""
+    symbol = engine.symbol(target)
+    names, waiting = {symbol.name}, [symbol.name]
+    while waiting:
+        name = waiting.pop()
+        for file in engine.using(name):
+            scope = engine.scope(file.id)
+            for each in scope.imports_named(name):
+                if each.alias and each.alias not in names and each.alias != "default":
+                    value = engine.members.imported(scope, each)
+                    if isinstance(value, Definition) and value in group:
+                        names.add(each.alias)
+                        waiting.append(each.alias)
+    return names
+
+
+def _quoted(engine: Engine, target: Definition, group: set[Definition]) -> Iterator[Reference]:
+    """Types written as strings, in the languages that have them."""
+    symbol, home = engine.symbol(target), engine.scope(target.file)
+    if symbol.kind not in TYPES or not home.rules.quoted:
+        return
+    pattern = re.compile(
+        rf"{home.rules.quoted}(?P<q>[\"'])[\w. |,\[\]]*?\b(?P<n>{re.escape(symbol.name)})\b[\w. |,\[\]]*(?P=q)"
+    )
+    for file in engine.using(symbol.name):
+        scope = engine.scope(file.id)
+        for match in pattern.finditer(scope.source.text) if file.language == home.row.language else ():
+            at = match.start("n")
+            steps = scope.source.receiver(at)
+            value = engine.names.lookup(scope, symbol.name, at)[0] if not steps else None
+            if value in group:
+                around, line = scope.symbol_at(at), scope.source.line_of(at)
+                column, number = at - scope.source.starts[line - 1], around.number if around else -1
+                resolver: Resolver = "same_file" if scope is home else "import"
+                yield Reference(scope.row.id, line, column, "references", number, resolver, CONFIDENCE[resolver])
+
+
+def _assigned(engine: Engine, target: Definition, group: set[Definition]) -> Iterator[Reference]:
+    """Fields of types below that are assignments to the target."""
+    name = engine.symbol(target).name
+    for row, symbol in engine.named(name):
+        if symbol.kind != "field" or symbol.parent < 0:
+            continue
+        owner = engine.members.of(Instance(Definition(row.id, symbol.parent)), name)
+        if owner in group and Definition(row.id, symbol.number) not in group:
+            yield Reference(
+                row.id, symbol.name_line, 0, "references", symbol.parent, "receiver_type", CONFIDENCE["receiver_type"]
+            )
+
+
+def _declarations(engine: Engine, target: Definition, group: set[Definition]) -> Iterator[Reference]:
+    for each in sorted(group - {target}, key=lambda each: (each.file, each.number)):
+        symbol = engine.symbol(each)
+        yield Reference(each.file, symbol.name_line, 0, "references", each.number, "same_file", 1.0)

@@ -1,0 +1,327 @@
+"""One file as names are looked up in it: its definitions, what it imports, and the variables that hide them."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from codecairn.parse.facts import Binding, Import, Site
+from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.parse.language import languages
+from codecairn.resolve.rules import Compiled, Rules, rules_of
+from codecairn.resolve.source import Source, Span
+from codecairn.store.version import Links, SymbolRow
+from codecairn.store.view import FileRow
+
+_CONTROL = re.compile(r"\b(?:if|for|while|switch|return|with|elif|in|and|or|not|else|await|typeof|case|throw)\s*$")
+_BODY = re.compile(r"\s*(?:\??:[^={;]*?)?\s*(?:=>|\{|->)")
+
+
+class Variable(NamedTuple):
+    """A local name: where it is declared and how far it reaches."""
+
+    span: Span
+    position: int
+    kind: Literal["block", "parameter", "generic"]
+
+
+class FileScope:
+    def __init__(self, row: FileRow, symbols: list[SymbolRow], links: Links, text: str) -> None:
+        self.row = row
+        self.symbols = symbols
+        self.compiled: Compiled = rules_of(row.language)
+        self.rules: Rules = self.compiled.rules
+        self.source = Source(text, self.compiled.opaque, self.compiled.word, self.rules.separators)
+        self.weight = len(links.sites) + len(text) // 100
+        self._links = links
+        self._variables: dict[str, list[Variable]] = {}
+        self._blocks: dict[int, Span] = {}
+
+    @cached_property
+    def separator(self) -> str:
+        language = languages().get(self.row.language)
+        return language.data.separator if language else "."
+
+    def sites(self, name: str) -> list[Site]:
+        return [site for site in self._links.sites if site.name == name]
+
+    @cached_property
+    def imports(self) -> dict[str, list[Import]]:
+        """What is imported, by the name it has here."""
+        found: dict[str, list[Import]] = defaultdict(list)
+        for each in self._links.imports:
+            found["*" if each.name == "*" else self.local_name(each)].append(each)
+        return found
+
+    def imports_of(self, name: str) -> list[Import]:
+        """The imports in which a name is written, whatever it is called here."""
+        return [each for each in self._links.imports if name in (each.name, each.alias) or each.module.endswith(name)]
+
+    def imports_named(self, name: str) -> list[Import]:
+        return [each for each in self._links.imports if each.name == name]
+
+    @cached_property
+    def wildcards(self) -> list[Import]:
+        return self.imports.get("*", [])
+
+    def local_name(self, each: Import) -> str:
+        if each.alias:
+            return each.alias
+        if each.name:
+            return each.name
+        if self.rules.imports == "go":
+            return _go_package(each.module)
+        return each.module.split(".")[0] if self.rules.imports == "dotted" else re.split(r"[./:\\]+", each.module)[-1]
+
+    @cached_property
+    def bindings(self) -> dict[str, list[Binding]]:
+        found: dict[str, list[Binding]] = defaultdict(list)
+        for each in self._links.bindings:
+            found[each.name].append(each)
+        return found
+
+    @cached_property
+    def named(self) -> dict[str, list[SymbolRow]]:
+        found: dict[str, list[SymbolRow]] = defaultdict(list)
+        for each in self.symbols:
+            found[each.name].append(each)
+        return found
+
+    def owner_path(self, symbol: SymbolRow) -> str:
+        """The path of what a symbol is a member of; empty at the top."""
+        return symbol.path[: len(symbol.path) - len(symbol.name)].rstrip(".:#/\\")
+
+    @cached_property
+    def types(self) -> dict[str, list[SymbolRow]]:
+        found: dict[str, list[SymbolRow]] = defaultdict(list)
+        for each in self.symbols:
+            if each.kind in TYPES or each.kind == "module":
+                found[each.path].append(each)
+        return found
+
+    @cached_property
+    def supertypes(self) -> dict[int, list[Site]]:
+        """What each type extends or implements."""
+        found: dict[int, list[Site]] = defaultdict(list)
+        for site in self._links.sites:
+            if site.kind in ("extends", "implements"):
+                found[site.symbol].append(site)
+        return found
+
+    @cached_property
+    def tests(self) -> dict[str, list[tuple[int, str]]]:
+        """Tests of types, by the expression that is tested."""
+        found: dict[str, list[tuple[int, str]]] = defaultdict(list)
+        if self.compiled.narrowing is not None:
+            for match in self.compiled.narrowing.finditer(self.source.code):
+                found[match[1]].append((match.start(), match[2]))
+        return found
+
+    def may_see(self, name: str) -> bool:
+        """Whether a bare name can mean anything but a variable or what is the language's own."""
+        rules = self.rules
+        return (
+            name in self.named or name in self.imports or bool(self.wildcards) or rules.implicit_members
+            or rules.shares != "file"
+        )  # fmt: skip
+
+    def suits(self, symbol: SymbolRow, wants: str) -> bool:
+        """Whether a definition can be meant where a type, a value, or any is wanted."""
+        if not self.rules.splits_types or wants == "any" or symbol.kind in ("class", "enum", "module"):
+            return True
+        return (symbol.kind in ("interface", "type")) == (wants == "type")
+
+    def span(self, symbol: SymbolRow) -> Span:
+        starts = self.source.starts
+        end = starts[symbol.end_line] if symbol.end_line < len(starts) else len(self.source.text) + 1
+        return Span(starts[symbol.start_line - 1], end)
+
+    @cached_property
+    def whole(self) -> Span:
+        return Span(0, len(self.source.text) + 1)
+
+    def around(self, symbol: int) -> list[SymbolRow]:
+        """The symbol of this number and those around it, innermost first."""
+        found = []
+        while symbol >= 0:
+            found.append(self.symbols[symbol])
+            symbol = self.symbols[symbol].parent
+        return found
+
+    def symbol_at(self, position: int, kinds: frozenset[str] = CALLABLE) -> SymbolRow | None:
+        line = self.source.line_of(position)
+        inside = [each for each in self.symbols if each.start_line <= line <= each.end_line and each.kind in kinds]
+        return max(inside, key=lambda each: (each.start_line, -each.end_line), default=None)
+
+    # Local names.
+
+    def variables(self, name: str) -> list[Variable]:
+        if name not in self._variables:
+            self._variables[name] = [*self._found(name)]
+        return self._variables[name]
+
+    def _found(self, name: str) -> list[Variable]:
+        places, compiled = self.source.words(name), self.compiled
+        found: list[Variable | None] = []
+        for start, text in self.source.marked(places, len(name), self.rules.reach):
+            found += [self._block(start + at) for at in _named(compiled.blocks, text)]
+            found += [self._parameter(start + at) for at in _named(compiled.parameters, text)]
+            found += [self._taken_apart(start + at) for at in _named(compiled.taken_apart, text)]
+            found += [self._expression(start + at) for at in _named(compiled.expressions, text)]
+            found += [self._generic(start + at) for at in _named(compiled.generics, text)]
+        return [each for each in found if each is not None and each.span.size]
+
+    def _block(self, at: int) -> Variable:
+        if self.rules.scopes == "braces":
+            return Variable(self.source.around(at, "{") or self.whole, at, "block")
+        brackets = self.source.around(at)
+        before = self.source.code[max(0, at - 200) : at]
+        if brackets is not None and "for" in before[-80:].split():
+            return Variable(brackets, at, "block")
+        if brackets is not None and not self.source.code.startswith(":=", _after_word(self.source.code, at)):
+            return Variable(Span(at, at), at, "block")
+        function = self.symbol_at(at, CALLABLE | TYPES)
+        if function is None:
+            return Variable(self.whole, at, "block")
+        if function.kind in TYPES:
+            return Variable(Span(at, at), at, "block")
+        return Variable(self.body(function), at, "block")
+
+    def _parameter(self, at: int) -> Variable | None:
+        code, brackets = self.source.code, self.source.around(at, "([{")
+        if brackets is None or code[brackets.start] != "(":
+            return None
+        before = code[max(0, brackets.start - 300) : brackets.start]
+        if self.compiled.head is not None:
+            if not self.compiled.head.search(before):
+                return None
+        elif _CONTROL.search(before):
+            return None
+        if self.rules.scopes == "indent":
+            function = self.symbol_at(at)
+            return Variable(self.body(function), at, "parameter") if function else None
+        return self._with_body(at, brackets)
+
+    def _taken_apart(self, at: int) -> Variable | None:
+        brackets = self.source.around(at)
+        while brackets is not None and self.source.code[brackets.start] in "{[":
+            inner, brackets = brackets, self.source.around(brackets.start)
+            if brackets is not None and self.source.code[brackets.start] == "(":
+                before = self.source.code[brackets.start : inner.start].rstrip()
+                is_body = _BODY.match(self.source.code, brackets.end + 1) is not None
+                found = self._with_body(at, brackets) if is_body and before.endswith(("(", ",")) else None
+                return (
+                    found
+                    if found and not _CONTROL.search(self.source.code[max(0, brackets.start - 20) : brackets.start])
+                    else None
+                )
+        return None
+
+    def _with_body(self, at: int, brackets: Span) -> Variable | None:
+        code = self.source.code
+        typed = code[_after_word(code, at) :][:3].lstrip(" ?").startswith(":")
+        body = _BODY.match(code, brackets.end + 1) if self.rules.imports != "go" else None
+        if self.rules.imports == "go":
+            opening = self._body_brace(brackets.end)
+            return (
+                Variable(Span(brackets.start, self.source.closing(opening)), at, "parameter") if opening > 0 else None
+            )
+        if body is None:
+            return Variable(brackets, at, "parameter") if typed else None
+        if body[0].endswith("{"):
+            closing = self.source.closing(body.end() - 1)
+            behind = _after_space(code, closing + 1)
+            if code[behind : behind + 1] == "{":  # what was read so far is the type of the result
+                closing = self.source.closing(behind)
+            return Variable(Span(brackets.start, closing), at, "parameter")
+        opening = _after_space(code, body.end())
+        if code[opening : opening + 1] in ("{", "("):
+            return Variable(Span(brackets.start, self.source.closing(opening)), at, "parameter")
+        around = self.source.around(brackets.start) or self.whole
+        return Variable(Span(brackets.start, around.end), at, "parameter")
+
+    def _body_brace(self, after: int) -> int:
+        """The brace that opens a body, behind results in brackets and types with braces of their own."""
+        code, opening = self.source.code, self.source.code.find("{", after)
+        while opening > 0:
+            around = self.source.around(opening, "([")
+            if around is not None and around.start > after:
+                opening = code.find("{", around.end)
+            elif re.search(r"\b(?:interface|struct)\s*$", code[max(0, opening - 20) : opening]):
+                opening = code.find("{", self.source.closing(opening))
+            else:
+                break
+        return opening
+
+    def _expression(self, at: int) -> Variable:
+        around = self.source.around(at)
+        line = self.source.line_of(at)
+        ends = self.source.starts[line] if line < len(self.source.starts) else len(self.source.text)
+        arrow = self.source.code.find(">", at) + 1
+        opening = _after_space(self.source.code, arrow)
+        if arrow and opening - at < 40 and self.source.code[opening : opening + 1] == "{":
+            return Variable(Span(at, self.source.closing(opening)), at, "parameter")
+        return Variable(
+            Span(at - 60 if self.rules.scopes == "indent" else at, around.end if around else ends), at, "parameter"
+        )
+
+    def _generic(self, at: int) -> Variable:
+        symbol = self.symbol_at(at, TYPES | CALLABLE)
+        return Variable(self.span(symbol) if symbol else self.source.around(at) or self.whole, at, "generic")
+
+    def body(self, symbol: SymbolRow) -> Span:
+        """A definition less its head: its decorators, parameters and result."""
+        code, start = self.source.code, self.source.position(symbol.name_line, 0)
+        opening = code.find("(", start)
+        closing = self.source.closing(opening) if opening >= 0 else start
+        return Span(max(code.find(":", closing), closing), self.span(symbol).end)
+
+    def name_at(self, symbol: SymbolRow) -> int:
+        """Where a definition's name stands."""
+        start = self.source.position(symbol.name_line, 0)
+        found = self.source.word(symbol.name, start)
+        return start if found < 0 else found
+
+    def block(self, symbol: SymbolRow) -> Span:
+        """The braces a definition stands in, or the whole file."""
+        if symbol.number not in self._blocks:
+            found = self.source.around(self.name_at(symbol), "{") or self.whole
+            self._blocks[symbol.number] = found
+        return self._blocks[symbol.number]
+
+    def is_key(self, name: str, position: int) -> bool:
+        """Whether a name only labels a value here."""
+        code, end = self.source.code, position + len(name)
+        if self.compiled.keys.match(code, end) is None:
+            return False
+        brackets = self.source.around(position)
+        if brackets is None or code[brackets.start] not in self.rules.key_brackets:
+            return False
+        before = code[max(0, position - 200) : position].rstrip()
+        return before.endswith((",", "{", "(", ";")) or "\n" in code[len(before) + max(0, position - 200) : position]
+
+
+def _named(patterns: tuple[re.Pattern[str], ...], text: str) -> Iterator[int]:
+    return (match.start("n") for pattern in patterns for match in pattern.finditer(text))
+
+
+def _after_word(code: str, at: int) -> int:
+    while at < len(code) and (code[at].isalnum() or code[at] in "_$"):
+        at += 1
+    return _after_space(code, at)
+
+
+def _after_space(code: str, at: int) -> int:
+    while at < len(code) and code[at] in " \t\r\n":
+        at += 1
+    return at
+
+
+def _go_package(module: str) -> str:
+    """The name a path is imported under: its last part, less a version."""
+    parts = module.split("/")
+    name = parts[-2] if len(parts) > 1 and re.fullmatch(r"v\d+", parts[-1]) else parts[-1]
+    return name.split(".")[0].removeprefix("go-")

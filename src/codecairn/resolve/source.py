@@ -1,0 +1,370 @@
+"""A file's text as resolution reads it: with strings and comments blanked out, its brackets paired, and the expression
+before a dot taken apart. One character for each byte, so that a site's column is a position here."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+_BRACKET = re.compile(r"[()\[\]{}]")
+_OPENS = {"(": ")", "[": "]", "{": "}"}
+_NOT_NEWLINE = re.compile(r"[^\n]")
+_FARTHEST = 4000
+"""Bytes of an expression that are read back from a member."""
+
+
+MARK = "\xff"
+"""Stands in no text that is read as UTF-8, byte by byte; a letter to regular expressions."""
+_AFTER = 120
+"""Bytes after a word in which it is seen whether it is declared there."""
+
+
+_PLAIN_WITHIN = 120
+_PLAIN = re.compile(r"(?<![\w$.)\]\"'`@#])((?:super\(\)|[A-Za-z_$][\w$]*)(?:\.[A-Za-z_$][\w$]*)*)\.$")
+"""A plain path before a dot, which is read off the text without blanking the rest of it."""
+_PART = re.compile(r"\(\)|[\w$]+")
+
+
+class Step(NamedTuple):
+    """One step of an expression: a name, a call, an index, a literal, or an expression in brackets of its own."""
+
+    kind: Literal["name", "call", "index", "literal", "group"]
+    text: str
+    start: int
+
+
+class Span(NamedTuple):
+    start: int
+    end: int
+
+    def holds(self, position: int) -> bool:
+        return self.start <= position < self.end
+
+    @property
+    def size(self) -> int:
+        return self.end - self.start
+
+
+class Source:
+    def __init__(self, text: str, opaque: re.Pattern[str], words: re.Pattern[str], separators: tuple[str, ...]) -> None:
+        self.text = text.encode("utf-8", "replace").decode("latin-1")
+        self._opaque = opaque
+        self._word = words
+        self._separators = separators
+
+    @cached_property
+    def starts(self) -> list[int]:
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
+
+    @cached_property
+    def code(self) -> str:
+        """The text with what is inside strings and comments blanked; quotes stay."""
+        return self._opaque.sub(_blanked, self.text)
+
+    @cached_property
+    def _pairs(self) -> tuple[list[int], list[int], list[int]]:
+        """Where brackets open, where each closes, and which one is around each."""
+        opens, closes, around, stack = list[int](), list[int](), list[int](), list[int]()
+        for match in _BRACKET.finditer(self.code):
+            if match[0] in _OPENS:
+                around.append(stack[-1] if stack else -1)
+                stack.append(len(opens))
+                opens.append(match.start())
+                closes.append(len(self.code))
+            else:
+                while stack and _OPENS[self.code[opens[stack[-1]]]] != match[0]:
+                    stack.pop()
+                if stack:
+                    closes[stack.pop()] = match.start()
+        return opens, closes, around
+
+    def position(self, line: int, column: int) -> int:
+        return self.starts[line - 1] + column if line <= len(self.starts) else len(self.text)
+
+    def line_of(self, position: int) -> int:
+        return bisect_right(self.starts, position)
+
+    def line(self, number: int) -> str:
+        """A line as it is written."""
+        if not 0 < number <= len(self.starts):
+            return ""
+        end = self.starts[number] - 1 if number < len(self.starts) else len(self.text)
+        return self.text[self.starts[number - 1] : end].encode("latin-1").decode("utf-8", "replace").rstrip("\r")
+
+    def around(self, position: int, brackets: str = "([{") -> Span | None:
+        """The innermost brackets of a kind around a position: from the opening one to the closing one."""
+        opens, closes, outer = self._pairs
+        at = bisect_right(opens, position - 1) - 1
+        while at >= 0 and (closes[at] < position or self.code[opens[at]] not in brackets):
+            at = outer[at]
+        return Span(opens[at], closes[at]) if at >= 0 else None
+
+    def closing(self, opening: int) -> int:
+        opens, closes, _ = self._pairs
+        at = bisect_right(opens, opening) - 1
+        return closes[at] if at >= 0 and opens[at] == opening else len(self.code)
+
+    # Words.
+
+    def word(self, name: str, start: int = 0) -> int:
+        """Where a whole word first stands at or after a position, or -1."""
+        at = self.code.find(name, start)
+        while at >= 0 and not self._is_whole(at, at + len(name)):
+            at = self.code.find(name, at + 1)
+        return at
+
+    def words(self, name: str) -> list[int]:
+        found, at = list[int](), self.word(name) if name else -1
+        while at >= 0:
+            found.append(at)
+            at = self.word(name, at + len(name))
+        return found
+
+    def _is_whole(self, start: int, end: int) -> bool:
+        before, after = self.code[start - 1 : start], self.code[end : end + 1]
+        return not (before.isalnum() or before in ("_", "$") or after.isalnum() or after in ("_", "$"))
+
+    def marked(self, places: list[int], length: int, reach: int) -> Iterator[tuple[int, str]]:
+        """The stretches around some words, with the words replaced by a mark that no text has."""
+        if not places:
+            return
+        windows = [[max(0, places[0] - reach), places[0] + length + _AFTER]]
+        for at in places[1:]:
+            if at - reach <= windows[-1][1]:
+                windows[-1][1] = at + length + _AFTER
+            else:
+                windows.append([at - reach, at + length + _AFTER])
+        for near, end in windows:
+            start = self.code.rfind("\n", 0, near) + 1
+            text = self.code[start:end]
+            for at in places:
+                if start <= at < end:
+                    text = text[: at - start] + MARK * length + text[at - start + length :]
+            yield start, text
+
+    # Expressions.
+
+    def receiver(self, position: int) -> list[Step]:
+        """What stands before the dot (or arrow, or colons) before a name, taken apart; empty where nothing does."""
+        if "." in self._separators and (plain := _PLAIN.search(self.text[max(0, position - _PLAIN_WITHIN) : position])):
+            start = position - len(plain[0])
+            return [
+                Step("call" if part[0] == "()" else "name", "" if part[0] == "()" else part[0], start + part.start())
+                for part in _PART.finditer(plain[1])
+            ]
+        text = self.code if self.code[position : position + 1] == self.text[position : position + 1] else self.text
+        at = _separator_before(text, position, self._separators)
+        if at < 0:
+            return []
+        return self.steps(text, self._start(text, at), at)
+
+    def _start(self, text: str, end: int) -> int:
+        """Where the expression begins that ends here."""
+        at, limit = end, max(0, end - _FARTHEST)
+        while at > limit:
+            at = _back_over_space(text, at) if text[at - 1] in " \t\r\n" else at
+            before = text[at - 1] if at else ""
+            if before in ")]}" or (before == ">" and text[at - 2] != "-" and text[at - 2] != "="):
+                opening = _opening(text, at - 1, limit)
+                if opening < 0 or (before in "}" and opening >= 0):
+                    return at
+                at = opening
+                if before == ")" and not self._goes_on(text, at):
+                    return at
+                continue
+            if before in "\"'`":
+                return text.rfind(before, 0, at - 1) if text.rfind(before, 0, at - 1) >= 0 else at
+            if before in "!?" and at < end:
+                at -= 1
+                continue
+            word = self._word_before(text, at)
+            if word == at:
+                return at
+            at = word
+            further = _separator_before(text, at, self._separators)
+            if further < 0:
+                return at
+            at = further
+        return at
+
+    def _goes_on(self, text: str, opening: int) -> bool:
+        """Whether the bracket that opens here belongs to a name before it, as a call's does."""
+        before = text[opening - 1] if opening else ""
+        return (
+            before in ")]>!?"
+            or (self._word.match(before) is not None and text[self._word_before(text, opening) : opening] not in _BARE)
+        ) and before != ""
+
+    def _word_before(self, text: str, end: int) -> int:
+        at = end
+        while at and (text[at - 1].isalnum() or text[at - 1] in "_$@#"):
+            at -= 1
+        return at
+
+    def steps(self, text: str, start: int, end: int) -> list[Step]:
+        """An expression from here to there as a chain; empty where it is more than one."""
+        steps, at = list[Step](), start
+        while at < end:
+            here = text[at]
+            if here in " \t\r\n?!*&~":
+                at += 1
+            elif text.startswith(("->", "::"), at):
+                at += 2
+            elif here == ".":
+                at += 1
+            elif here in "([{":
+                closing = _closing(text, at, end)
+                kind: Literal["call", "index", "group"] = "index" if here == "[" else "call" if steps else "group"
+                steps.append(Step(kind, text[at + 1 : closing], at))
+                at = closing + 1
+            elif here == "<" and steps:
+                at = _closing_angle(text, at, end) + 1
+            elif here in "\"'`":
+                closing = text.find(here, at + 1, end)
+                steps.append(Step("literal", here, at))
+                at = closing + 1 if closing > 0 else end
+            elif (match := self._word.match(text, at, end)) is not None:
+                at = match.end()
+                if match[0] not in _BARE:
+                    steps.append(Step("name", match[0], match.start()))
+            else:
+                return []
+        return steps
+
+    def arguments(self, start: int) -> list[str]:
+        """The type arguments in the angle or square brackets that open here."""
+        at = start
+        while self.code[at : at + 1] in (" ", "\t", "\n", "\r"):
+            at += 1
+        if self.code[at : at + 1] not in ("<", "["):
+            return []
+        end = min(len(self.code), at + _FARTHEST)
+        closing = _closing_angle(self.code, at, end) if self.code[at] == "<" else _closing(self.code, at, end)
+        return split(self.text[at + 1 : closing], ",")
+
+    def expression(self, start: int) -> list[Step]:
+        """The chain that begins here, where nothing else follows in its statement."""
+        at, code = start, self.code
+        end = min(len(code), start + _FARTHEST)
+        while at < end and code[at] in " \t*&":
+            at += 1
+        begin = at
+        while at < end:
+            here = code[at]
+            if here in "([":
+                at = _closing(code, at, end) + 1
+            elif here == "<" and (angle := _closing_angle(code, at, end)) < end and code[angle + 1 : angle + 2] == "(":
+                at = angle + 1
+            elif (match := self._word.match(code, at, end)) is not None:
+                at = match.end()
+                if match[0] in _BARE:
+                    while at < end and code[at] in " \t":
+                        at += 1
+            elif here in ".?!" or code.startswith(("->", "::"), at):
+                at += 1 if here in ".?!" else 2
+            elif here in "\"'`":
+                closing = code.find(here, at + 1, end)
+                at = closing + 1 if closing > 0 else end
+            elif here in " \t\r\n" and (more := _CONTINUED.match(code, at)) is not None:
+                at = more.end() - 1
+            else:
+                break
+        rest = _REST.match(code, at)
+        return self.steps(code, begin, at) if rest is None or rest[0] == "" or rest[1] else []
+
+
+def split(text: str, separator: str) -> list[str]:
+    """The parts of a text between separators that stand in no brackets."""
+    parts, depth, start = [], 0, 0
+    for at, character in enumerate(text):
+        if character in "([{<":
+            depth += 1
+        elif character in ")]}" or (character == ">" and text[at - 1] not in "=-"):
+            depth -= 1
+        elif character == separator and depth == 0:
+            parts.append(text[start:at])
+            start = at + 1
+    return [part.strip() for part in [*parts, text[start:]] if part.strip()]
+
+
+_BARE = frozenset({
+    "await", "new", "return", "in", "not", "and", "or", "if", "else", "is", "typeof", "async", "throw", "case", "of",
+    "go", "defer", "range", "void", "delete", "assert", "raise", "from",
+})  # fmt: skip
+"""Words that may stand before an expression and are no part of it."""
+_CONTINUED = re.compile(r"\s*\??\.(?!\.)")
+_REST = re.compile(r"[ \t]*(\n|\r|;|,|\)|\]|\}|:|\{|//|#|$|or\b|if\b|\|\||\?\?|as\b|!=|==|$)|[ \t]*\S")
+
+
+def _blanked(match: re.Match[str]) -> str:
+    text = match[0]
+    if len(text) >= 2 and text[-1] in "\"'`" and text[0] not in "/#-":
+        return text[0] + _NOT_NEWLINE.sub(" ", text[1:-1]) + text[-1]
+    return _NOT_NEWLINE.sub(" ", text)
+
+
+def _back_over_space(text: str, at: int) -> int:
+    while at and text[at - 1] in " \t\r\n":
+        at -= 1
+    return at
+
+
+def _separator_before(text: str, position: int, separators: tuple[str, ...]) -> int:
+    """Where the separator starts that stands before a position, -1 where none does."""
+    at = _back_over_space(text, position)
+    for separator in separators:
+        if text.endswith(separator, 0, at):
+            start = at - len(separator)
+            if separator == "." and text[start - 1 : start] == ".":
+                return -1
+            return start
+    return -1
+
+
+_CLOSES = {")": "(", "]": "[", "}": "{", ">": "<"}
+
+
+def _opening(text: str, closing: int, limit: int) -> int:
+    close, opened = text[closing], _CLOSES[text[closing]]
+    depth, at = 0, closing
+    while at >= limit:
+        if text[at] == close and not (close == ">" and text[at - 1] in "-="):
+            depth += 1
+        elif text[at] == opened:
+            depth -= 1
+            if not depth:
+                return at
+        elif close == ">" and text[at] in ";{}":
+            return -1
+        at -= 1
+    return -1
+
+
+def _closing(text: str, opening: int, end: int) -> int:
+    opened, close = text[opening], _OPENS[text[opening]]
+    depth = 0
+    for at in range(opening, end):
+        if text[at] == opened:
+            depth += 1
+        elif text[at] == close:
+            depth -= 1
+            if not depth:
+                return at
+    return end
+
+
+def _closing_angle(text: str, opening: int, end: int) -> int:
+    depth = 0
+    for at in range(opening, end):
+        if text[at] == "<":
+            depth += 1
+        elif text[at] == ">" and text[at - 1] not in "-=":
+            depth -= 1
+            if not depth:
+                return at
+        elif text[at] in ";\n" and depth == 0:
+            break
+    return end

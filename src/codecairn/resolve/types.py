@@ -1,0 +1,264 @@
+"""Types as they are written in a file: which definition a value of one has its members from."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.resolve.scope import FileScope
+from codecairn.resolve.source import split
+from codecairn.resolve.values import (
+    OUTSIDE,
+    VARIABLES,
+    Definition,
+    Elements,
+    Function,
+    Instance,
+    Local,
+    Outside,
+    Parent,
+    Shape,
+    Value,
+)
+from codecairn.store.version import SymbolRow
+
+if TYPE_CHECKING:
+    from codecairn.resolve.engine import Engine
+
+
+_NOTHING = frozenset({"None", "null", "undefined", "void", "never", "unknown", "any", "nil", ""})
+_OWN = frozenset({"Self", "this", "self", "t.Self", "te.Self", "typing.Self", "static"})
+
+
+class Types:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def typed(self, definition: Definition, me: Definition | None = None) -> Value | None:
+        """What a variable or a field holds."""
+        key, known = (definition, me), self._engine.known.values
+        if key not in known:
+            value = self._engine.once(("typed", key), lambda: self._typed(definition, me))
+            if value is None and self._engine.busy:
+                return None  # what was not found on the way round a circle may be found otherwise
+            known[key] = value
+        return known[key]
+
+    def _typed(self, definition: Definition, me: Definition | None) -> Value | None:
+        scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
+        owner = scope.symbols[symbol.parent] if symbol.parent >= 0 else None
+        lines = {symbol.name_line} if owner is None else range(owner.start_line, owner.end_line + 1)
+        bindings = [each for each in scope.bindings.get(symbol.name, ()) if each.line in lines]
+        for each in sorted(bindings, key=lambda each: each.line != symbol.name_line):
+            at = scope.source.position(each.line, 0)
+            if (
+                owner is not None
+                and each.line != symbol.name_line
+                and not self._is_member_line(scope, each.line, symbol)
+            ):
+                continue
+            value = self.value(scope, each.type, at + 1, me)
+            if value is not None:
+                return value
+        given = self._engine.names.given(scope, symbol.name, scope.name_at(symbol))
+        if (given is None or isinstance(given, Local)) and symbol.kind in ("const", "var"):
+            return definition
+        return given
+
+    def _is_member_line(self, scope: FileScope, line: int, symbol: SymbolRow) -> bool:
+        text = scope.source.line(line)
+        return any(f"{me}.{symbol.name}" in text for me in scope.rules.selves) or text.strip().startswith(symbol.name)
+
+    def value(self, scope: FileScope, text: str, position: int, me: Definition | None = None) -> Value | None:
+        """What a value of a type, as it is written in a file, is."""
+        question = ("type", scope.row.id, text, position)
+        return self._engine.once(question, lambda: self._any_of(scope, text.strip().strip("\"'"), position, me))
+
+    def _any_of(self, scope: FileScope, text: str, position: int, me: Definition | None) -> Value | None:
+        for alternative in _alternatives(text):
+            value = self._one_type(scope, alternative, position, me)
+            if value is not None:
+                return value
+        return None
+
+    def _one_type(self, scope: FileScope, text: str, position: int, me: Definition | None) -> Value | None:
+        text = text.strip().strip("\"'").lstrip("*&").strip()
+        text = re.sub(r"^(?:readonly|const|mut|dyn|impl|keyof|final|unique)\s+", "", text)
+        if text in _NOTHING:
+            return None
+        if text in _OWN and me is None:
+            me = self._engine.names.me(scope, position)
+        if text in _OWN:
+            return Instance(me) if me else None
+        if (elements := _elements(text, scope.rules.values)) is not None:
+            return Elements(elements, scope.row.id, position, me)
+        if text.startswith("(") and "=>" not in text:
+            inner = _arguments(text[1:].rpartition(")")[0])
+            return self._one_type(scope, inner[0].split(" ")[-1], position, me) if inner else None
+        if text.startswith(("(", "func(")):
+            returns = text.rpartition("=>")[2] if "=>" in text else text.rpartition(")")[2]
+            return Function(returns, scope.row.id, position, me)
+        if text.startswith("{"):
+            return Shape(text[1:], scope.row.id, position, me)
+        if text.startswith("typeof "):
+            return self._named_type(scope, text[7:].strip(), position, me, as_value=True)
+        base, arguments = _generic(text)
+        last = base.rpartition(".")[2]
+        if arguments and last in scope.rules.wrappers:
+            return self.value(scope, arguments[0], position, me)
+        if arguments and last in ("type", "Type"):
+            value = self.value(scope, arguments[0], position, me)
+            return value.of if isinstance(value, Instance) else value
+        if arguments and last == "Callable":
+            return Function(arguments[-1], scope.row.id, position, me)
+        value = self._named_type(scope, base, position, me)
+        if arguments and isinstance(value, Outside):
+            return Elements(arguments[-1], scope.row.id, position, me)
+        return value
+
+    def _named_type(
+        self, scope: FileScope, base: str, position: int, me: Definition | None, *, as_value: bool = False
+    ) -> Value | None:
+        steps = scope.source.steps(base, 0, len(base))
+        if not steps or any(step.kind not in ("name", "call") for step in steps):
+            return None
+        first = steps[0].text
+        value: Value | None
+        if first in scope.rules.selves | scope.rules.classes | scope.rules.supers:
+            mine = me or self._engine.names.me(scope, position)
+            value = None if mine is None else Parent(mine) if first in scope.rules.supers else Instance(mine)
+            if first in scope.rules.classes and mine is not None:
+                value = mine
+        elif len(steps) == 1 and me is not None and (given := self._argument(scope, first, position, me)) is not None:
+            return given
+        else:
+            value, _ = self._engine.names.lookup(
+                scope, first, position, "value" if as_value or len(steps) > 1 else "type"
+            )
+            if value is None and scope.rules.splits_types:
+                value, _ = self._engine.names.lookup(scope, first, position, "any")
+        for step in steps[1:]:
+            if value is None or isinstance(value, Local | Outside):
+                return OUTSIDE if isinstance(value, Outside) else None
+            if isinstance(value, Parent) and step.kind == "call":
+                continue
+            is_last = step is steps[-1]
+            value = (
+                self._engine.expressions.called(value)
+                if step.kind == "call"
+                else self._step_into(value, step.text, is_last, as_value)
+            )
+        return self._made(value) if not as_value else self._engine.expressions.read(value)
+
+    def _argument(self, scope: FileScope, name: str, position: int, me: Definition) -> Value | None:
+        """What a type below gives for a type parameter of the type whose member is read."""
+        around = scope.symbol_at(position, TYPES)
+        owner = Definition(scope.row.id, around.number) if around else None
+        if owner is None or owner == me or name not in self._parameters(owner):
+            return None
+        found = self._passed(me, owner, self._parameters(owner).index(name), frozenset())
+        return (
+            self.value(self._engine.scope(found[0].file), found[1], self._engine.expressions.inside(found[0]), me)
+            if found
+            else None
+        )
+
+    def _parameters(self, definition: Definition) -> list[str]:
+        """The names of a type's parameters."""
+        symbol = self._engine.symbol(definition)
+        match = re.search(rf"{re.escape(symbol.name)}\s*<", symbol.signature)
+        if match is None:
+            return []
+        inside, depth = match.end(), 1
+        for at in range(inside, len(symbol.signature)):
+            depth += {"<": 1, ">": -1 if symbol.signature[at - 1] != "=" else 0}.get(symbol.signature[at], 0)
+            if not depth:
+                parts = _arguments(symbol.signature[inside:at])
+                return [re.sub(r"^(?:const|in|out)\s+", "", part).split()[0].rstrip("=:") for part in parts]
+        return []
+
+    def _passed(
+        self, below: Definition, above: Definition, number: int, seen: frozenset[Definition]
+    ) -> tuple[Definition, str] | None:
+        """The argument that a type gives a type above it, and the type in whose text it stands."""
+        scope, symbol = self._engine.scope(below.file), self._engine.symbol(below)
+        for site in scope.supertypes.get(symbol.number, ()) if below not in seen else ():
+            extended = self._engine.bind(scope, site).definition
+            if extended is None:
+                continue
+            at = scope.source.position(site.line, site.column) + len(site.name)
+            found = (extended, "") if extended == above else self._passed(extended, above, number, seen | {below})
+            if found is None:
+                continue
+            arguments = scope.source.arguments(at)
+            if extended == above:
+                return (below, arguments[number]) if number < len(arguments) else None
+            parameters = self._parameters(extended)
+            if found[0] == extended and found[1] in parameters and parameters.index(found[1]) < len(arguments):
+                return below, arguments[parameters.index(found[1])]
+            return found
+        return None
+
+    def _step_into(self, value: Value, name: str, is_last: bool, as_value: bool) -> Value | None:
+        if isinstance(value, Definition) and self._engine.symbol(value).kind in VARIABLES:
+            value = self.typed(value) or value
+        if isinstance(value, Elements | Instance):
+            return self._engine.expressions.attribute(value, name, is_called=False)
+        return self._engine.members.of(
+            value, name, "type" if is_last and not as_value else "any"
+        ) or self._engine.members.of(value, name)
+
+    def _made(self, value: Value | None) -> Value | None:
+        """A value of a named type, or what a called function gives."""
+        if not isinstance(value, Definition):
+            if isinstance(value, Function):
+                return self._engine.expressions.called(value)
+            return value if isinstance(value, Outside | Instance | Elements | Shape) else None
+        symbol = self._engine.symbol(value)
+        if symbol.kind == "type":
+            is_own = self._engine.scope(value.file).rules.imports == "go"
+            return Instance(value) if is_own else self.aliased(value) or Instance(value)
+        if symbol.kind in TYPES:
+            return Instance(value)
+        if symbol.kind in CALLABLE:
+            return self._engine.expressions.returned(value, None)
+        return self.typed(value)
+
+    def aliased(self, definition: Definition) -> Value | None:
+        """What a type alias stands for, where that is a named type."""
+        scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
+        _, is_given, text = symbol.signature.partition("=")
+        if scope.rules.imports == "go" and not is_given:
+            is_given, text = "=", symbol.signature.partition(symbol.name)[2]
+        text = text.strip()
+        if not is_given or text.startswith("{") or not text:
+            return None
+        if (bound := re.search(r"\bbound\s*=\s*([^,)]+)", symbol.signature)) is not None:
+            return self.value(scope, bound[1], self._engine.expressions.inside(definition))
+        return self.value(scope, text, self._engine.expressions.inside(definition))
+
+
+def _alternatives(text: str) -> list[str]:
+    return split(text, "|") if "|" in text else split(text, "&") if "&" in text and not text.startswith("&") else [text]
+
+
+def _arguments(text: str) -> list[str]:
+    return split(text, ",")
+
+
+def _generic(text: str) -> tuple[str, list[str]]:
+    match = re.match(r"([\w$.:]+(?:\(\))?)\s*[<\[](.*)[>\]]$", text, re.DOTALL)
+    return (match[1], _arguments(match[2])) if match else (text, [])
+
+
+def _elements(text: str, containers: frozenset[str]) -> str | None:
+    """What a container type, as it is written, holds."""
+    if text.endswith("[]"):
+        return text[:-2].strip("()")
+    if (prefix := re.match(r"(?:\[\w*\]|map\[[^\]]+\]|\.\.\.|(?:<-)?chan\s)", text)) is not None:
+        return text[prefix.end() :]
+    base, arguments = _generic(text)
+    if not arguments or base.rpartition(".")[2] not in containers:
+        return None
+    return next((each for each in reversed(arguments) if each not in ("...", "None")), None)
