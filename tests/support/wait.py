@@ -28,6 +28,8 @@ def is_alive(pid: int) -> bool:
         return False
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except ProcessLookupError:  # it ended between the opening and the reading
+        return False
     except FileNotFoundError:
         return not Path("/proc/self").exists()
 
