@@ -85,7 +85,7 @@ def _repository(mirrors: Path, repo: str, reports: list[dict[str, Any]]) -> Iter
 def _ranks(project: Project, report: dict[str, Any], counts: dict[int, Counter[str]]) -> tuple[int, int]:
     opened, query = project.index.opened(), report["text"][:1000]
     assert opened is not None
-    for view in searching(opened, str(project.root)):
+    for view in searching(project.index, opened):
         ours = _searched(project, opened, view, query)
         plain = _plain(view, query, counts)
         return _worst(ours, report["files"]), _worst(plain, report["files"])

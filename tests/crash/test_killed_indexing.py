@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 
 import pytest
 
 from tests.crash.doomed import POINTS
 from tests.crash.scene import Scene
-from tests.support.indexes import LastingWorkers
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="about SIGKILL")
 RUNS: list[tuple[str, int | None]] = [("update", 0), ("rebuild", 0), ("update", None)]
@@ -20,18 +17,6 @@ RUNS: list[tuple[str, int | None]] = [("update", 0), ("rebuild", 0), ("update", 
 WORST = list(product(RUNS, POINTS, ("before", "after")))
 
 Trials = Callable[[int], int]
-
-
-@pytest.fixture(scope="module")
-def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LastingWorkers]:
-    pool = LastingWorkers(tmp_path_factory.mktemp("workers"), most=1)
-    yield pool
-    pool.end()
-
-
-@pytest.fixture
-def scene(tmp_path: Path, workers: LastingWorkers, seeded: random.Random) -> Scene:
-    return Scene(tmp_path, workers, seeded).begin()
 
 
 def test_killed_at_any_moment_of_the_first_run(scene: Scene, trials: Trials) -> None:
@@ -44,22 +29,13 @@ def test_killed_at_any_moment_of_the_first_run(scene: Scene, trials: Trials) -> 
         scene.check_recovers(scene.choice.choice((0, 1)))
 
 
-def test_killed_at_any_moment_of_an_update(scene: Scene, trials: Trials) -> None:
+@pytest.mark.parametrize(("verb", "whole"), [("update", 60), ("rebuild", 40)])
+def test_killed_at_any_moment_of_an_update_or_a_rebuild(scene: Scene, trials: Trials, verb: str, whole: int) -> None:
     scene.set_up(indexed=0, now=1)
-    longest = scene.duration("update")
-    for _ in range(trials(60)):
+    longest = scene.duration(verb)
+    for _ in range(trials(whole)):
         scene.set_up(indexed=0, now=1)
-        scene.kill_after(scene.choice.uniform(0, longest), "update")
-        scene.check_opens([0, 1])
-        scene.check_recovers(scene.choice.choice((1, 2)))
-
-
-def test_killed_at_any_moment_of_a_rebuild(scene: Scene, trials: Trials) -> None:
-    scene.set_up(indexed=0, now=1)
-    longest = scene.duration("rebuild")
-    for _ in range(trials(40)):
-        scene.set_up(indexed=0, now=1)
-        scene.kill_after(scene.choice.uniform(0, longest), "rebuild")
+        scene.kill_after(scene.choice.uniform(0, longest), verb)
         scene.check_opens([0, 1])
         scene.check_recovers(scene.choice.choice((1, 2)))
 

@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-import random
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.crash.scene import PROBES, Scene, become, changed
-from tests.support.indexes import LastingWorkers, index_once, snapshot_of
+from tests.support.indexes import index_once, snapshot_of
 from tests.support.wait import eventually
 from tests.support.wire import ServerProcess
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="about SIGKILL")
 LONGEST_LIFE_S = 1.5
-
-
-@pytest.fixture(scope="module")
-def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LastingWorkers]:
-    pool = LastingWorkers(tmp_path_factory.mktemp("workers"), most=1)
-    yield pool
-    pool.end()
-
-
-@pytest.fixture
-def scene(tmp_path: Path, workers: LastingWorkers, seeded: random.Random) -> Scene:
-    return Scene(tmp_path, workers, seeded).begin()
 
 
 def serve(scene: Scene) -> ServerProcess:

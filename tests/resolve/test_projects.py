@@ -65,7 +65,7 @@ def resolving(root: Path, home: Path, files: dict[str, str]) -> Iterator[Engine]
         project.index.index(Options(), force=False, cancel=Cancel())
         opened = project.index.opened()
         assert opened is not None
-        with viewing(opened.store, opened.lexical, str(project.root)) as view:
+        with viewing(opened.store, opened.lexical, str(project.root), project.guard.blocks) as view:
             assert view is not None
             yield Engine(view)
     finally:

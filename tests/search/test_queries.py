@@ -50,7 +50,7 @@ class Symbols:
         self.places: dict[str, list[Named]] = {}
         opened = kiosk.project.index.opened()
         assert opened is not None
-        with viewing(opened.store, opened.lexical, str(kiosk.root)) as view:
+        with viewing(opened.store, opened.lexical, str(kiosk.root), kiosk.project.guard.blocks) as view:
             assert view is not None
             for file in view.files():
                 for symbol in view.symbols(file.id):

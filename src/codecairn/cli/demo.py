@@ -36,8 +36,7 @@ async def _show(root: str) -> None:
             _line(f"  {tool.name:<20} {(tool.description or '').split('. ')[0]}.")
         await _call(client, "health_check", {}, "Is it well?")
         here = {"path": str(Path(root).resolve())}
-        indexed = await _call(client, "index_codebase", here, "Everything indexed? (The server began by itself.)")
-        if indexed and indexed.get("success"):
+        if await _index(client, here, "Is everything indexed? (The server began by itself.)"):
             question = {**here, "query": "where are the tools declared and called", "limit": 3}
             await _search(client, question, "Where is this done?")
         log = await _call(client, "git_log", {"maxCount": 3}, "What was done lately?")
@@ -54,6 +53,25 @@ async def _show(root: str) -> None:
             client, "git_diff", {"ref1": "no-such-branch"}, "And when it cannot answer, it says why and what to do:"
         )
     _say("Connect it to your own client:  claude mcp add cairn -- cairn serve")
+
+
+async def _index(client: Any, arguments: Mapping[str, Any], question: str) -> bool:
+    _say(f"{question}  → index_codebase {dict(arguments)}")
+    began = time.perf_counter()
+    result = await client.call_tool("index_codebase", dict(arguments))
+    elapsed = (time.perf_counter() - began) * 1000
+    if result.is_error or not result.structured_content:
+        _line(f"  │ {result.content[0].text}")
+        return False
+    counts, metadata = result.structured_content["statistics"], result.structured_content["metadata"]
+    _line(f"  │ {result.structured_content['message']}")
+    _line(
+        f"  │ {counts['symbols_extracted']} symbols, {counts['chunks_created']} chunks, "
+        f"{counts['index_size_mb']:.1f} MB; {metadata['freshness_status']}, {metadata['result_completeness']}, "
+        f"on {metadata['ref']}"
+    )
+    _line(click.style(f"  ({elapsed:.0f} ms)", dim=True))
+    return True
 
 
 async def _search(client: Any, arguments: Mapping[str, Any], question: str) -> None:

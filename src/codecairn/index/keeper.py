@@ -68,6 +68,15 @@ class Keeper:
             self._thread.join(timeout=5)
 
     def _run(self) -> None:
+        try:
+            self._keep()
+        finally:  # if it ends before it is told to, nothing is under way any more and nothing is believed
+            self._has_failed, self._is_working = True, False
+            self._due.clear()
+            if self._watch is not None:
+                self._watch.close()
+
+    def _keep(self) -> None:
         if self._wants_watch:
             self._begin_watching()  # before the first look, so that nothing falls between the two
         while self._is_wanted():
@@ -95,17 +104,15 @@ class Keeper:
         with contextlib.suppress(CairnError):
             git_dir = index.git.layout(Cancel()).git_dir
         self._ignored = _Ignored(index, in_git=git_dir is not None)
-        self._watch = Watch(index.root, self._seen, ignored=self._ignored, git_dir=git_dir)
+        self._watch = Watch(index.root, self._again, ignored=self._ignored, git_dir=git_dir)
 
     def _heed_rules(self) -> None:
         """What is to be watched may have changed with the rest."""
         if self._ignored is not None and self._watch is not None and self._ignored.refresh():
             self._watch.rescan()
 
-    def _seen(self, paths: set[str] | None) -> None:
-        self._again(paths)
-
     def _again(self, paths: set[str] | None) -> None:
+        """These have changed, or are still to be looked at; None for everything."""
         with self._lock:
             self._changed = None if paths is None or self._changed is None else self._changed | paths
             self._due.set()

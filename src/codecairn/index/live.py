@@ -58,7 +58,6 @@ class Activity:
     total: int = 0
     said: str = ""
     report: Report | None = None
-    error: CairnError | None = None
 
     def __post_init__(self) -> None:
         self.ended = threading.Event()
@@ -228,7 +227,6 @@ class ProjectIndex:
                 activity.report = self._written(activity, told, force=force, paths=paths)
                 self.failure = None
         except CairnError as error:
-            activity.error = error
             if not isinstance(error, Cancelled | Busy):
                 self.failure = error
             raise

@@ -68,10 +68,6 @@ class Report:
     warnings: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
-    @property
-    def changed(self) -> bool:
-        return bool(self.files_indexed or self.removed)
-
 
 @dataclass(frozen=True)
 class Source:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from codecairn.index.live import Opened
+from codecairn.index.live import Opened, ProjectIndex
 from codecairn.rank.candidate import Candidate, Statistics, rarity
 from codecairn.rank.filters import Filters
 from codecairn.rank.plan import Plan, planned
@@ -32,8 +32,6 @@ _REMEMBERED = 64
 _MOST_FREQUENCIES = 100_000
 _TRIES = 3
 
-Key = tuple[object, ...]
-
 
 @dataclass(frozen=True)
 class Question:
@@ -53,9 +51,9 @@ class Ranking:
 
 @dataclass
 class _Memory:
-    """What holds for one generation of one checkout."""
+    """What holds for one generation of one checkout, for as long as nobody writes documents for the next."""
 
-    generation: tuple[str, int]
+    state: tuple[str, int, int]
     frequency: dict[str, int] = field(default_factory=dict)
     extent: Extent | None = None
     ranked: OrderedDict[Question, Ranking] = field(default_factory=OrderedDict)
@@ -66,11 +64,11 @@ class Searcher:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._memory = _Memory(("", -1))
+        self._memory = _Memory(("", -1, -1))
 
     def ranked(self, view: View, epoch: str, question: Question) -> tuple[Ranking, bool]:
         """Every candidate that the filters let pass, best first, and whether that was known already."""
-        memory = self._memory_of(epoch, view.checkout.generation)
+        memory = self._memory_of((epoch, view.checkout.generation, view.documents))
         known = memory.ranked.get(question)
         if known is not None:
             return known, True
@@ -87,20 +85,21 @@ class Searcher:
                 memory.ranked.popitem(last=False)
         return ranking, False
 
-    def _memory_of(self, epoch: str, generation: int) -> _Memory:
+    def _memory_of(self, state: tuple[str, int, int]) -> _Memory:
         with self._lock:
-            if self._memory.generation != (epoch, generation):
-                self._memory = _Memory((epoch, generation))
+            if self._memory.state != state:
+                self._memory = _Memory(state)
             return self._memory
 
     def _statistics(self, view: View, plan: Plan, memory: _Memory) -> Statistics:
         if len(memory.frequency) > _MOST_FREQUENCIES:
-            memory.frequency.clear()
+            memory.frequency = {}
+        known = memory.frequency  # this thread's to the end, whatever another puts in its place
         for word in plan.weights:
-            if word not in memory.frequency:
-                memory.frequency[word] = view.frequency(word)
+            if word not in known:
+                known[word] = view.frequency(word)
         extent = memory.extent = memory.extent or view.extent
-        return Statistics(extent.chunks, max(1.0, extent.terms / max(1, extent.chunks)), memory.frequency)
+        return Statistics(extent.chunks, max(1.0, extent.terms / max(1, extent.chunks)), known)
 
 
 def _candidates(view: View, plan: Plan, filters: Filters, proposed: list[Hit]) -> Iterator[Candidate]:
@@ -220,10 +219,11 @@ def _one_a_symbol(found: list[Ranked]) -> Iterable[Ranked]:
             yield each
 
 
-def searching(opened: Opened, root: str) -> Iterator[View]:
+def searching(index: ProjectIndex, opened: Opened) -> Iterator[View]:
     """A view, and another one where the index moved on while it was used: at most three."""
+    root = str(index.root)
     for _ in range(_TRIES):
-        with viewing(opened.store, opened.lexical, root) as view:
+        with viewing(opened.store, opened.lexical, root, index.source.guard.blocks) as view:
             if view is None:
                 return
             yield view

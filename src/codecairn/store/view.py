@@ -8,10 +8,12 @@ in its statistics, so that a view scores the same whatever else is indexed.
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
@@ -47,6 +49,10 @@ class Hit:
     score: float
 
 
+_FILES = (
+    "SELECT file.id, manifest.path, language, package, lines FROM manifest JOIN file ON file.id = file "
+    "WHERE checkout = ?"
+)
 _CHUNK_FIELDS = ", ".join(f"chunk.{name}" for name in ChunkRow.__struct_fields__)
 _SYMBOL_FIELDS = ", ".join(f"symbol.{name}" for name in SymbolRow.__struct_fields__)
 _SYMBOL_AT = 5 + len(ChunkRow.__struct_fields__)
@@ -62,13 +68,17 @@ _MEETING = (
 
 
 _recent_terms: dict[int, list[str]] = {}
+_recent_lock = threading.Lock()
 _MOST_RECENT_TERMS = 2_000
 """Files, some 20 MB. An id stands for one content, so what was read once is never out of date."""
 
 
 class View:
-    def __init__(self, database: sqlite3.Connection, lexical: Lexical, checkout: Checkout) -> None:
+    def __init__(
+        self, database: sqlite3.Connection, lexical: Lexical, checkout: Checkout, is_blocked: Callable[[str], bool]
+    ) -> None:
         self.checkout = checkout
+        self._is_blocked = is_blocked
         self._database = database
         self._searcher = lexical.searcher()
         self._schema = lexical.schema
@@ -83,39 +93,24 @@ class View:
     def file(self, file: int) -> FileRow | None:
         """A version that is visible here; None for any other."""
         if file not in self._files:
-            row = self._database.execute(
-                "SELECT file.id, manifest.path, language, package, lines FROM manifest JOIN file ON file.id = file "
-                "WHERE manifest.file = ? AND checkout = ?",
-                (file, self.checkout.id),
-            ).fetchone()
-            self._files[file] = FileRow(*row) if row else None
+            self._files[file] = next(self._rows("manifest.file = ?", file), None)
         return self._files[file]
 
     def file_at(self, path: str) -> FileRow | None:
-        row = self._database.execute(
-            "SELECT file.id, manifest.path, language, package, lines FROM manifest JOIN file ON file.id = file "
-            "WHERE manifest.path = ? AND checkout = ?",
-            (path, self.checkout.id),
-        ).fetchone()
-        return FileRow(*row) if row else None
+        return next(self._rows("manifest.path = ?", path), None)
 
     def files_ending(self, path: str, most: int = 50) -> list[FileRow]:
         """Files whose path is this, or ends with it after a slash, whatever the case."""
         like = "%/" + path.replace("!", "!!").replace("%", "!%").replace("_", "!_")
-        rows = self._database.execute(
-            "SELECT file.id, manifest.path, language, package, lines FROM manifest JOIN file ON file.id = file "
-            "WHERE checkout = ? AND '/' || manifest.path LIKE ? ESCAPE '!' ORDER BY manifest.path LIMIT ?",
-            (self.checkout.id, like, most),
-        )
-        return [FileRow(*row) for row in rows]
+        return list(islice(self._rows("'/' || manifest.path LIKE ? ESCAPE '!' ORDER BY manifest.path", like), most))
 
     def files(self) -> Iterator[FileRow]:
-        rows = self._database.execute(
-            "SELECT file.id, manifest.path, language, package, lines FROM manifest JOIN file ON file.id = file "
-            "WHERE checkout = ? ORDER BY manifest.path",
-            (self.checkout.id,),
-        )
-        return (FileRow(*row) for row in rows)
+        return self._rows("true ORDER BY manifest.path")
+
+    def _rows(self, condition: str, *values: object) -> Iterator[FileRow]:
+        """Files of the manifest, but for what the guard blocks: it may block more now than when they were indexed."""
+        rows = self._database.execute(f"{_FILES} AND {condition}", (self.checkout.id, *values))
+        return (file for file in map(FileRow._make, rows) if not self._is_blocked(file.path))
 
     def text(self, file: int) -> str:
         (row,) = self._database.execute("SELECT text FROM body WHERE file = ?", (file,)).fetchall()
@@ -130,9 +125,11 @@ class View:
         found = _recent_terms.get(file)
         if found is None:
             (row,) = self._database.execute("SELECT terms FROM body WHERE file = ?", (file,)).fetchall()
-            found = _recent_terms[file] = unpacked_lines(row[0])
-            if len(_recent_terms) > _MOST_RECENT_TERMS:
-                _recent_terms.pop(next(iter(_recent_terms)), None)
+            found = unpacked_lines(row[0])
+            with _recent_lock:
+                _recent_terms[file] = found
+                if len(_recent_terms) > _MOST_RECENT_TERMS:
+                    del _recent_terms[next(iter(_recent_terms))]
         return found
 
     def head(self, file: int) -> str:
@@ -183,6 +180,8 @@ class View:
         rows = self._database.execute(_MEETING, (msgspec.json.encode(places).decode(), self.checkout.id))
         for row in rows:
             file, chunk, symbol = FileRow(*row[:5]), ChunkRow(*row[5:_SYMBOL_AT]), row[_SYMBOL_AT:]
+            if self._is_blocked(file.path):
+                continue
             self._files[file.id] = file
             self._met_chunks[file.id, chunk.number] = chunk
             if symbol[0] is not None:
@@ -200,6 +199,11 @@ class View:
         return self._chunks[file]
 
     # What the lexical index says, as far as it is visible.
+
+    @property
+    def documents(self) -> int:
+        """How many documents the searcher sees, visible or not: another count means that somebody has written."""
+        return int(self._searcher.num_docs)
 
     @cached_property
     def extent(self) -> Extent:
@@ -264,18 +268,18 @@ class View:
 
     @cached_property
     def _foreign(self) -> list[str]:
-        """Versions in the lexical index that are not visible here."""
+        """Versions with documents in the lexical index that are not visible here; those on their way in or out too."""
         rows = self._database.execute(
             "SELECT id FROM file WHERE searchable = 1 AND NOT EXISTS "
-            "(SELECT 1 FROM manifest WHERE manifest.file = file.id AND checkout = ?)",
+            "(SELECT 1 FROM manifest WHERE manifest.file = file.id AND checkout = ?) UNION SELECT file FROM dropped",
             (self.checkout.id,),
         )
         return [key_of(row[0]) for row in rows]
 
 
 @contextmanager
-def viewing(store: IndexStore, lexical: Lexical, root: str) -> Iterator[View | None]:
-    """The newest generation of a checkout; None where there is no such checkout."""
+def viewing(store: IndexStore, lexical: Lexical, root: str, is_blocked: Callable[[str], bool]) -> Iterator[View | None]:
+    """The newest generation of a checkout, less what may not be shown; None where there is no such checkout."""
     with store.reading() as database:
         checkout = store.checkout_in(database, root)
-        yield View(database, lexical, checkout) if checkout else None
+        yield View(database, lexical, checkout, is_blocked) if checkout else None

@@ -20,11 +20,10 @@ from typing import Any
 import msgspec
 
 from codecairn.errors import CairnError, InvalidInput
+from codecairn.index.standing import PROTOCOL_VERSION
 from codecairn.tools.cut import encoded, json_text
 
 Markdown = Callable[[Any, Mapping[str, Any]], str]
-
-PROTOCOL_VERSION = "1.0"
 
 
 class RpcError(msgspec.Struct, frozen=True, kw_only=True):

@@ -188,7 +188,7 @@ def _ready(call: Call, project: Project) -> Standing:
 
 
 def _views(stands: Standing, project: Project) -> Any:
-    return searching(stands.opened, str(project.root)) if stands.opened is not None else ()
+    return searching(project.index, stands.opened) if stands.opened is not None else ()
 
 
 def _epoch(opened: Opened | None) -> str:
