@@ -23,8 +23,8 @@ test: lint types
 	@$(BIN)/python -m pytest
 
 lint: $(VENV)/ready
-	@$(BIN)/ruff check src tests benchmarks
-	@$(BIN)/ruff format --check --quiet src tests benchmarks || { $(BIN)/ruff format --diff src tests benchmarks; exit 1; }
+	@$(BIN)/ruff check src tests benchmarks training
+	@$(BIN)/ruff format --check --quiet src tests benchmarks training || { $(BIN)/ruff format --diff src tests benchmarks training; exit 1; }
 
 types: $(VENV)/ready
 	@$(BIN)/mypy

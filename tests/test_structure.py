@@ -34,6 +34,7 @@ LAYERS: list[set[str]] = [
         "logs",
     },
     {"source"},
+    {"embed"},
     {"history", "store", "catalog", "parse"},
     {"index", "worker"},
     {"rank"},
@@ -51,7 +52,10 @@ OWNERS = {
         r"\bsubprocess\b|\bos\.(system|popen|exec|spawn|posix_spawn|fork)|\bpty\b",
     ),
     "read the environment": ({"config.py"}, r"\bos\.(environ|getenv|putenv)|\benviron\b"),
-    "speak SQL": ({"store/memory.py", "store/index.py", "store/writer.py", "store/view.py"}, r"\bsqlite3\b"),
+    "speak SQL": (
+        {"store/memory.py", "store/index.py", "store/writer.py", "store/view.py", "store/segments.py"},
+        r"\bsqlite3\b",
+    ),
     "catch everything": ({"tools/__init__.py", "serve/mcp.py"}, r"except\s*:|except\s+\(?(Base)?Exception\b"),
     "evaluate text": (set(), r"\b(eval|exec)\(|\bpickle\b|\bmarshal\b"),
 }

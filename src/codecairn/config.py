@@ -6,13 +6,16 @@ CAIRN_TOKEN         the bearer token that HTTP clients must present
 CAIRN_HOME          where data is kept (default: the user's data directory)
 CAIRN_BLOCK         further names or paths never to read, as comma-separated patterns (secrets.*,*.kdbx,deploy/keys)
 CAIRN_GIT_TIMEOUT   seconds one git command may take (30)
+CAIRN_EMBEDDINGS    what makes vectors: `builtin` (the default), `off`, or a folder with an ONNX model
+CAIRN_EMBEDDINGS_URL, CAIRN_EMBEDDINGS_MODEL, CAIRN_EMBEDDINGS_KEY
+                    or an OpenAI-compatible endpoint, the model to ask it for, and its key
 """
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +25,17 @@ _LONGEST_TIMEOUT_S = 86_400.0
 # Variables git reads that a caller's shell (a hook, a wrapper) may have left behind; none may steer our git.
 # The three that say where the user's own configuration lies stay: safe.directory is set there.
 _KEPT_GIT_VARIABLES = {"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"}
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    """What makes vectors: the shipped model, unless an endpoint or a folder is named."""
+
+    are_off: bool = False
+    folder: str = ""
+    url: str = ""
+    model: str = ""
+    key: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
@@ -37,6 +51,7 @@ class Settings:
     data: Path | None = None
     blocked: tuple[str, ...] = ()
     git_timeout: float = GIT_TIMEOUT_S
+    embeddings: Embeddings = Embeddings()
     local: bool = True
     """Whether the caller sits at this machine's keyboard: over stdio and the CLI yes, over HTTP no."""
 
@@ -60,6 +75,7 @@ def load(roots: tuple[str, ...] = (), *, local: bool = True) -> Settings:
         data=_path(env.get("CAIRN_HOME")),
         blocked=tuple(part.strip() for part in env.get("CAIRN_BLOCK", "").split(",") if part.strip()),
         git_timeout=_seconds(env.get("CAIRN_GIT_TIMEOUT")),
+        embeddings=_embeddings(env),
         local=local,
     )
 
@@ -84,6 +100,17 @@ def _known(ask: Callable[[], Path]) -> Path:
         return ask()
     except (OSError, RuntimeError):
         return Path(os.sep)
+
+
+def _embeddings(env: Mapping[str, str]) -> Embeddings:
+    chosen = env.get("CAIRN_EMBEDDINGS", "").strip()
+    return Embeddings(
+        are_off=chosen.lower() == "off",
+        folder="" if chosen.lower() in ("", "off", "builtin") else str(Path(chosen).expanduser()),
+        url=env.get("CAIRN_EMBEDDINGS_URL", "").strip(),
+        model=env.get("CAIRN_EMBEDDINGS_MODEL", "").strip(),
+        key=env.get("CAIRN_EMBEDDINGS_KEY", ""),
+    )
 
 
 def _path(value: str | None) -> Path | None:

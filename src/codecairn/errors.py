@@ -189,6 +189,11 @@ class Cancelled(CairnError):
     way_out = "Nothing to do: the caller withdrew the request."
 
 
+class EncoderFailed(CairnError):
+    title = "Embedding failed"
+    way_out = "Search by keyword meanwhile; the next index run tries again."
+
+
 def _tree(root: type[CairnError]) -> list[type[CairnError]]:
     return [root, *(each for child in root.__subclasses__() for each in _tree(child))]
 

@@ -60,11 +60,12 @@ class Project:
 
     @cached_property
     def index(self) -> ProjectIndex:
-        return ProjectIndex(self.root, self.git, self.guard, lambda: data_folder(self.settings))
+        settings = self.settings
+        return ProjectIndex(self.root, self.git, self.guard, lambda: data_folder(settings), settings.embeddings)
 
     @cached_property
     def searcher(self) -> Searcher:
-        return Searcher()
+        return Searcher(self.index.encoders)
 
     @property
     def name(self) -> str:

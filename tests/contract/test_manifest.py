@@ -7,7 +7,6 @@ the product that does not exist yet, it is listed under that part in `[waiting]`
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import tomllib
 from collections.abc import Callable
@@ -36,7 +35,6 @@ def manifest() -> dict[str, str]:
 
 
 PARTS: dict[str, Callable[[], bool]] = {
-    "vectors": lambda: importlib.util.find_spec("codecairn.embed") is not None,
     "refs": lambda: "list_refs" in tools.standard().tools,
 }
 """Whether a part of the product exists, for those that a clause of a built tool may wait for."""

@@ -20,7 +20,7 @@ from codecairn.config import Settings
 from codecairn.index import run
 from codecairn.index.run import Options
 from codecairn.project import Project
-from codecairn.store import lexical, place, writer
+from codecairn.store import lexical, place, vectors, writer
 
 SMALL_BATCH = 1_500
 """Bytes of source: a few files."""
@@ -31,6 +31,8 @@ POINTS: dict[str, tuple[Any, str]] = {
     "documents are announced": (writer.IndexWriter, "announce"),
     "a document is added": (lexical.Writing, "add"),
     "documents are committed": (lexical.Writing, "commit"),
+    "vectors are written": (vectors.VectorFiles, "write"),
+    "the database is told of vectors": (writer, "add_rows"),
     "versions are inserted": (writer.IndexWriter, "insert"),
     "a version is revived": (writer.IndexWriter, "searchable"),
     "an entry is written": (writer, "_write_entry"),

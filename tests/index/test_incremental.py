@@ -18,8 +18,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from codecairn.cancel import Cancel
 from codecairn.config import Settings
+from codecairn.embed.choice import shipped
 from codecairn.errors import Cancelled
 from codecairn.index import run as index_run
+from codecairn.index.embedding import Vectors
 from codecairn.index.live import ProjectIndex
 from codecairn.index.run import Options, Report, Run, Source
 from codecairn.project import Project
@@ -275,7 +277,8 @@ class Changes(RuleBasedStateMachine):
 
     def run(self, cancel: Cancel | None = None, progress: index_run.Progress = index_run.unheard) -> Run:
         cancel = Cancel() if cancel is None else cancel
-        return Run(self.source, self.store, self.lexical, self.workers, self.options, cancel, progress)
+        vectors = made_by_the_shipped_encoder(self.store, cancel)
+        return Run(self.source, self.store, self.lexical, vectors, self.workers, self.options, cancel, progress)
 
     @rule()
     def follow_what_was_told(self) -> None:
@@ -327,12 +330,17 @@ class Changes(RuleBasedStateMachine):
 
     def from_scratch(self) -> Snapshot:
         store, lexical = self.stores()
-        Run(self.source, store, lexical, self.workers, self.options, Cancel()).whole()
+        vectors = made_by_the_shipped_encoder(store, Cancel())
+        Run(self.source, store, lexical, vectors, self.workers, self.options, Cancel()).whole()
         assert faults(store, lexical, at_rest=True) == []
         try:
             return snapshot(store, lexical, self.root, PROBES)
         finally:
             store.close()
+
+
+def made_by_the_shipped_encoder(store: IndexStore, cancel: Cancel) -> Vectors:
+    return Vectors(store, store.path.parent, shipped(), cancel)
 
 
 @pytest.fixture(scope="module")

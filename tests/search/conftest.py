@@ -294,7 +294,7 @@ class Asking:
 
     def forget(self) -> None:
         """Empty the cache of results."""
-        self.project.searcher.__init__()  # type: ignore[misc]
+        self.project.searcher.__init__(self.project.index.encoders)  # type: ignore[misc]
 
     def close(self) -> None:
         self.project.index.close()
@@ -336,6 +336,13 @@ def own(tmp_path: Path, lasting: LastingWorkers) -> Iterator[Callable[..., Askin
     yield open_
     for each in opened:
         each.close()
+
+
+Doors = Callable[[str], Door]
+
+
+def ask(door: Door, shop: Built, query: str, **arguments: Any) -> Answer:
+    return door.call("search_code", {"path": str(shop.root), "query": query, **arguments})
 
 
 def error_of(answer: Answer) -> dict[str, Any]:

@@ -95,9 +95,7 @@ def test_nothing_found_is_status_one(searched: Path) -> None:
     assert cairn("zzzyyyxxx", "--root", searched).stdout == ""
 
 
-@pytest.mark.parametrize(
-    "arguments", [("order", "--mode", "vector"), (" ",), ("x" * 1001,), ("x", "--language", "cobol")]
-)
+@pytest.mark.parametrize("arguments", [(" ",), ("x" * 1001,), ("x", "--language", "cobol")])
 def test_a_refusal_is_said_and_not_traced(arguments: tuple[str, ...], searched: Path) -> None:
     ran = cairn(*arguments, "--root", searched)
     assert ran.exit_code == 1

@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 
-from tests.search.conftest import ONE_OF_EACH, Asking, Built, error_of
-from tests.support.doors import Answer, Door
-
-Doors = Callable[[str], Door]
+from tests.search.conftest import ONE_OF_EACH, Asking, Built, Doors, error_of
+from tests.support.doors import Answer
 
 MOST = {"exact_match": 0.2, "qualified_name": 0.1, "path_affinity": 0.1, "definition_boost": 0.15, "kind_match": 0.05}
 QUERIES = (
@@ -109,7 +107,7 @@ def test_query_path_and_line_are_needed(door_name: str, doors: Doors) -> None:
         assert fault_of(doors(door_name).call("explain_ranking", given))["code"] == "invalid_input", missing
     malformed: list[dict[str, Any]] = [
         {"query": ""}, {"query": "x" * 1001}, {"result_path": ""}, {"result_line_start": 0}, {"result_line_start": "1"},
-        {"limit": 0}, {"limit": 1001}, {"search_mode": "fuzzy"}, {"search_mode": "vector"}, {"filters": []},
+        {"limit": 0}, {"limit": 1001}, {"search_mode": "fuzzy"}, {"filters": []},
         {"language": "cobol"},
     ]  # fmt: skip
     for wrong in malformed:

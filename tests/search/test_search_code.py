@@ -14,8 +14,20 @@ import pytest
 
 from codecairn import tools
 from codecairn.serve.upkeep import Upkeep
-from tests.search.conftest import ONE_OF_EACH, SHOP, Asking, Built, asking, error_of, index, names, places
-from tests.support.doors import DOORS, Answer, Door
+from tests.search.conftest import (
+    ONE_OF_EACH,
+    SHOP,
+    Asking,
+    Built,
+    Doors,
+    ask,
+    asking,
+    error_of,
+    index,
+    names,
+    places,
+)
+from tests.support.doors import DOORS, Door
 from tests.support.indexes import LastingWorkers
 from tests.support.repo import Repo
 from tests.support.wait import eventually
@@ -23,12 +35,6 @@ from tests.support.wait import eventually
 SIX = {
     "cruxe_protocol_version", "freshness_status", "indexing_status", "result_completeness", "ref", "schema_status",
 }  # fmt: skip
-
-Doors = Callable[[str], Door]
-
-
-def ask(door: Door, shop: Built, query: str, **arguments: Any) -> Answer:
-    return door.call("search_code", {"path": str(shop.root), "query": query, **arguments})
 
 
 @pytest.mark.requirement(
@@ -165,26 +171,6 @@ def test_an_unknown_mode_is_refused(door_name: str, doors: Doors, shop: Built) -
     for mode in ("fuzzy", "", "Keyword", 3):
         fault = error_of(ask(doors(door_name), shop, "order", search_mode=mode))
         assert (fault["code"], fault["data"]["param"]) == (-32602, "search_mode")
-
-
-@pytest.mark.requirement("002/search_code/mode-default-hybrid", "002/search_code/mode-keyword-needs-no-vectors")
-def test_without_vectors_hybrid_is_keyword_and_says_so(door_name: str, doors: Doors, shop: Built) -> None:
-    door = doors(door_name)
-    keyword, hybrid, default = (
-        ask(door, shop, "tax of an order", **mode).value
-        for mode in ({"search_mode": "keyword"}, {"search_mode": "hybrid"}, {})
-    )
-    assert keyword["results"] == hybrid["results"] == default["results"] != []
-    assert any("vectors" in each for each in hybrid["metadata"]["warnings"])
-    assert default["metadata"] == hybrid["metadata"]
-    assert not keyword["metadata"].get("warnings")
-
-
-def test_vector_mode_is_refused_with_the_way_out(door_name: str, doors: Doors, shop: Built) -> None:
-    fault = error_of(ask(doors(door_name), shop, "order", search_mode="vector"))
-    assert (fault["code"], fault["data"]["param"]) == (-32602, "search_mode")
-    assert "vectors" in fault["data"]["reason"]
-    assert "keyword" in fault["data"]["remedy"]
 
 
 @pytest.mark.requirement("ruling/additions/cursor-continues-list", "ruling/metadata/truncated-when-cut")

@@ -21,6 +21,8 @@ from codecairn.project import Project
 from codecairn.store import place
 from codecairn.store.index import IndexStore
 from codecairn.store.lexical import ANALYSED, Lexical
+from codecairn.store.segments import Segment, Segments, segments_in
+from codecairn.store.vectors import VectorFiles
 from codecairn.store.version import FileVersion, unpacked, unpacked_lines, unpacked_links
 
 FIELDS = (*ANALYSED, "uses")
@@ -81,7 +83,16 @@ def snapshot(store: IndexStore, lexical: Lexical, root: Path, probes: Iterable[s
         "absent": {path: (entry.reason, entry.detail) for path, entry in entries.items() if entry.file is None},
         "files": {path: _told(version) for path, version in versions.items()},
         "hits": hits(lexical, names, probes),
+        "vectors": vectors(store, names),
     }
+
+
+def vectors(store: IndexStore, names: dict[int, str]) -> dict[str, list[list[int]]]:
+    """The rows of every visible version, as the shipped encoder made them."""
+    (segment,) = Segments(store).all() or [Segment(0, "", 0, 0)]
+    rows = _files(store).rows(segment)
+    placed = (each for each in Segments(store).kept(segment) if each.file in names)
+    return {names[each.file]: rows[each.first : each.first + each.rows].tolist() for each in placed}
 
 
 def _told(version: FileVersion | None) -> dict[str, Any] | None:
@@ -132,7 +143,9 @@ def faults(store: IndexStore, lexical: Lexical, *, at_rest: bool) -> list[str]:
         wanted = Counter(dict.fromkeys(_visible_chunks(database), 1))
         held = documents(lexical)
         found += [f"chunk {key} is in the lexical index {held[key]} times" for key in wanted if held[key] != 1]
+        found += [f"segment {each.number} is cut" for each in segments_in(database) if not _files(store).is_whole(each)]
         if at_rest:
+            found += [f"no vectors: {row[0]}" for row in database.execute(_WITHOUT_VECTORS)]
             found += [f"a document that nothing names: {key}" for key in held - wanted]
             found += [f"still to be dropped: {row[0]:x}" for row in database.execute("SELECT file FROM dropped")]
     return found
@@ -152,9 +165,26 @@ _TORN = {
         SELECT path FROM file WHERE unnamed_since IS NOT NULL AND id IN (SELECT file FROM manifest)""",
     "a visible version that is marked as without documents": """
         SELECT path FROM file WHERE NOT searchable AND id IN (SELECT file FROM manifest)""",
+    "a version with other vectors than chunks": """
+        SELECT path FROM file JOIN vector ON vector.file = file.id WHERE rows <> chunks""",
+    "vectors behind the end of their segment": """
+        SELECT file FROM vector JOIN segment ON segment = number WHERE first + vector.rows > segment.rows""",
+    "vectors of no version": "SELECT file FROM vector WHERE file NOT IN (SELECT id FROM file)",
+    "two versions in one place": """
+        SELECT a.file FROM vector a JOIN vector b ON a.segment = b.segment AND a.file <> b.file
+        WHERE a.first < b.first + b.rows AND b.first < a.first + a.rows AND a.rows > 0 AND b.rows > 0""",
     "a visible version whose documents are about to be dropped": """
         SELECT file FROM dropped WHERE file IN (SELECT file FROM manifest)""",
 }
+
+
+_WITHOUT_VECTORS = """
+    SELECT DISTINCT file.path FROM manifest JOIN file ON file.id = manifest.file
+    WHERE chunks > 0 AND file.id NOT IN (SELECT file FROM vector)"""
+
+
+def _files(store: IndexStore) -> VectorFiles:
+    return VectorFiles(store.path.parent / "vectors")
 
 
 def _torn(database: sqlite3.Connection) -> list[str]:

@@ -11,13 +11,14 @@ import contextlib
 import logging
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from codecairn.cancel import Cancel
+from codecairn.config import Embeddings
 from codecairn.errors import Busy, CairnError, Cancelled, IndexIncompatible
 from codecairn.index.pool import Workers
 from codecairn.index.run import Options, Progress, Report, Run, Source, unheard
@@ -28,6 +29,10 @@ from codecairn.store import place
 from codecairn.store.index import IndexStore
 from codecairn.store.lexical import Lexical
 from codecairn.store.lock import Owner, WriterLock
+
+if TYPE_CHECKING:
+    from codecairn.embed.encoder import Encoder
+    from codecairn.index.embedding import Vectors
 
 log = logging.getLogger("codecairn.index")
 
@@ -84,13 +89,14 @@ class Keeping(Protocol):
 
 
 class ProjectIndex:
-    def __init__(self, root: Path, git: Git, guard: Guard, home: Callable[[], Path]) -> None:
+    def __init__(self, root: Path, git: Git, guard: Guard, home: Callable[[], Path], embeddings: Embeddings) -> None:
         self.root = root
         self.git = git
         self.source = Source(root, git, guard)
         self.keeping: Keeping | None = None
         self.looked: Look | None = None
         self._home = home
+        self._embeddings = embeddings
         self._lock = threading.RLock()
         self._opened: Opened | None = None
         self._activity: Activity | None = None
@@ -113,6 +119,12 @@ class ProjectIndex:
     @cached_property
     def _workers(self) -> Workers:
         return Workers(self.folder)
+
+    def encoders(self) -> Sequence[Encoder]:
+        """What makes vectors here: the one asked for first."""
+        from codecairn.embed.choice import encoders  # noqa: PLC0415 - numpy takes longer to import than a word to find
+
+        return encoders(self._embeddings)
 
     @property
     def activity(self) -> Activity | None:
@@ -287,7 +299,14 @@ class ProjectIndex:
 
     def _run(self, opened: Opened, activity: Activity, progress: Progress, *, anew: bool = False) -> Run:
         source, options, cancel = self.source, activity.options, activity.cancel
-        return Run(source, opened.store, opened.lexical, self._workers, options, cancel, progress, anew)
+        vectors = self._vectors(opened, cancel)
+        return Run(source, opened.store, opened.lexical, vectors, self._workers, options, cancel, progress, anew)
+
+    def _vectors(self, opened: Opened, cancel: Cancel) -> Vectors | None:
+        from codecairn.index.embedding import Vectors  # noqa: PLC0415 - as above
+
+        encoder = next(iter(self.encoders()), None)
+        return Vectors(opened.store, opened.folder, encoder, cancel) if encoder else None
 
     def _reap_later(self) -> None:
         """Workers that nobody needs for a while go."""

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, ProjectNotFound
@@ -24,8 +25,12 @@ from codecairn.source.git import Git
 from codecairn.source.walk import MARKS, Listing, is_test, list_files
 from codecairn.store.index import Checkout, Entry, IndexStore
 from codecairn.store.lexical import Lexical, Writing
+from codecairn.store.segments import Placed, Segment
 from codecairn.store.version import FileVersion, Stat
 from codecairn.store.writer import IndexWriter
+
+if TYPE_CHECKING:
+    from codecairn.index.embedding import Vectors
 
 TEST = "test (include_tests is false)"
 UNCHANGED = "unchanged"
@@ -62,6 +67,7 @@ class Report:
     files_indexed: int = 0
     symbols: int = 0
     chunks: int = 0
+    vectors: int = 0
     removed: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     failed: dict[str, str] = field(default_factory=dict)
@@ -83,6 +89,7 @@ class Run:
     source: Source
     store: IndexStore
     lexical: Lexical
+    vectors: Vectors | None
     workers: Workers
     options: Options
     cancel: Cancel
@@ -181,6 +188,9 @@ class Run:
                 batch = _Batch(self, checkout, writing)
                 self._digest(checkout, changed, batch)
                 batch.finish(gone)
+        if self.vectors is not None:
+            self.report.warnings += self.vectors.catch_up(checkout.id)
+            self.report.vectors = self.vectors.made
         self._collect()
 
     def _digest(self, checkout: Checkout, changed: list[Found], batch: _Batch) -> None:
@@ -262,16 +272,17 @@ class _Batch:
 
     def _write(self) -> None:
         versions, self._versions, self._bytes = self._versions, [], 0
-        self._make_searchable(versions)
+        vectors = self._make_searchable(versions)
         if self._checkout.complete:
-            self._run.writer.insert(versions)
+            self._run.writer.insert(versions, vectors)
         else:
-            self._run.writer.publish(self._checkout.id, versions, self._entries)
+            self._run.writer.publish(self._checkout.id, versions, self._entries, vectors=vectors)
             self._entries = []
         self._interval = min(self._interval * 2, _LONGEST_BATCH_S)
         self._due = time.monotonic() + self._interval
 
-    def _make_searchable(self, versions: list[FileVersion]) -> None:
+    def _make_searchable(self, versions: list[FileVersion]) -> tuple[Segment, list[Placed]] | None:
+        """Documents for the lexical index, written, and vectors, of which the database is still to be told."""
         store = self._run.store
         revived = store.unsearchable(self._revived)
         self._revived = []
@@ -286,13 +297,14 @@ class _Batch:
             self._writing.commit()
         if revived:
             self._run.writer.searchable(revived)
+        return self._run.vectors.of(versions) if self._run.vectors is not None else None
 
     def finish(self, gone: list[str]) -> None:
         """The last batch, and with it the change of the manifest."""
         versions, self._versions = self._versions, []
-        self._make_searchable(versions)
+        vectors = self._make_searchable(versions)
         self._run.cancel.check()
-        self._run.writer.publish(self._checkout.id, versions, self._entries, self._gone.union(gone))
+        self._run.writer.publish(self._checkout.id, versions, self._entries, self._gone.union(gone), vectors)
 
 
 def _concerned(path: str) -> str:

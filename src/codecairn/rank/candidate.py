@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 
 from msgspec import Struct
@@ -38,6 +38,12 @@ class Candidate(Struct, frozen=True):
     imported_by: int
     """Files of the view that import its file."""
     symbol: int
+    similarity: float = 0.0
+    """How near it is to the query in meaning: the cosine of the two, 0 where one of them has no vector."""
+    file_similarity: float = 0.0
+    """The same of all of its file."""
+    best_similarity: float = 0.0
+    """The same of the five chunks of its file that are nearest, on average."""
 
 
 class Statistics(Struct, frozen=True):
@@ -56,13 +62,16 @@ class Asked:
         self,
         plan: Plan,
         statistics: Statistics,
-        candidates: Iterable[Candidate],
+        candidates: Collection[Candidate],
         recent: frozenset[str] = frozenset(),
     ) -> None:
         self.plan = plan
         self.recent = recent
         self.recent_folders = frozenset(path.rpartition("/")[0] for path in recent)
         self.average_length = statistics.average_length
+        self.nearest_similarity = max((each.similarity for each in candidates), default=0.0)
+        self.nearest_file = max((each.file_similarity for each in candidates), default=0.0)
+        self.nearest_best = max((each.best_similarity for each in candidates), default=0.0)
         known = {part for path in {each.path for each in candidates} for part in parts_of(path)}
         frequency = {word: statistics.frequency.get(word, 0) for word in plan.weights}
         # A word found nowhere tells nothing apart, and must not thin out those that do.

@@ -39,6 +39,9 @@ def _either(yes: str, no: str) -> Callable[[Candidate, float], str]:
 
 
 _REASONS: dict[str, Callable[[Candidate, float], str]] = {
+    "semantic": _either("its text is near the query in meaning", "no vector of it is near the query"),
+    "semantic_best": _either("several parts of its file are near the query in meaning", "no part of its file is near"),
+    "semantic_file": _either("all of its file is near the query in meaning", "its file is not near the query"),
     "exact_match": _either("the query spells the whole name '{name}'", "the query does not spell its whole name"),
     "qualified_name": _either(
         "words of the query name what is around it: '{qualified}'", "nothing around its name is in the query"

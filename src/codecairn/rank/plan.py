@@ -28,6 +28,10 @@ class Plan(Struct, frozen=True):
     path: str
     """The path or file name, where the query is nothing but one."""
     kinds: frozenset[str]
+    subject: str
+    """The first line: of a report, what it is about."""
+    is_report: bool
+    """Whether more lines follow it."""
 
 
 def planned(query: str) -> Plan:
@@ -39,4 +43,5 @@ def planned(query: str) -> Plan:
     written = spelled(text)
     symbol = _JOINTS.split(text.removesuffix("()"))[-1] if _NAME.fullmatch(text) else ""
     path = text.lower().removeprefix("./") if _PATH.fullmatch(text) else ""
-    return Plan(text, weights, written, symbol, path, _KINDS & written)
+    subject = lines[0] if lines else text
+    return Plan(text, weights, written, symbol, path, _KINDS & written, subject, len(lines) > 1)

@@ -20,8 +20,11 @@ from codecairn.rank import places, signals
 from codecairn.rank.candidate import Asked, Candidate, Statistics
 from codecairn.rank.plan import Plan
 
+SEMANTIC, SEMANTIC_BEST, SEMANTIC_FILE = 0.1, 0.3, 0.25
+"""Chosen on the even half of the repositories of the benchmark, and much the same for every model that was tried."""
 CHUNK_SIGNALS: dict[str, tuple[float, Callable[[Candidate, Asked], float]]] = {
     "bm25": (1.0, signals.bm25),
+    "semantic": (SEMANTIC, signals.semantic),
     "exact_match": (0.2, signals.exact_match),
     "qualified_name": (0.1, signals.qualified_name),
     "path_affinity": (0.1, signals.path_affinity),
@@ -38,14 +41,16 @@ REPEATED = 0.1
 
 _MOST_COHERENCE = sum(places.COHERENCE_DECAY**at for at in range(places.COHERENCE_DEPTH - 1))
 ATTAINABLE = sum(most for most, _ in CHUNK_SIGNALS.values()) + (
-    FILE_STEM + FOLDER + PATH_MENTION + COHERENCE * _MOST_COHERENCE + POPULARITY
+    FILE_STEM + FOLDER + PATH_MENTION + COHERENCE * _MOST_COHERENCE + POPULARITY + SEMANTIC_BEST + SEMANTIC_FILE
 )
 NAMED = 2 * (ATTAINABLE + max(places.PENALTIES.values()) + places.SUPERSEDED)
 """More than all else together, given and taken: what has the very name comes before what has not."""
 FIRST_NAMED = NAMED / 2
 """And of those whose name is the query letter by letter, the best comes before everything."""
 
-FILE_EVIDENCE = ("file_stem", "folder", "path_mention", "coherence", "popularity")
+FILE_EVIDENCE = (
+    "file_stem", "folder", "path_mention", "coherence", "popularity", "semantic_best", "semantic_file",
+)  # fmt: skip
 
 
 class Ranked(Struct, frozen=True):
@@ -69,8 +74,16 @@ def rank(
     evidence = {path: _of_file(shared[path], scores, files, asked) for path, scores in files.items()}
     summed = [(each, given | evidence[each.path]) for each, given in scored]
     _put_first(plan, summed)
-    most = ATTAINABLE + (NAMED + FIRST_NAMED if plan.symbol or plan.path else 0.0)
+    meant = 0.0 if asked.nearest_similarity > 0 else SEMANTIC + SEMANTIC_BEST + SEMANTIC_FILE
+    most = ATTAINABLE - meant + (NAMED + FIRST_NAMED if plan.symbol or plan.path else 0.0)
     return [_ranked(each, given, most) for each, given in sorted(_diverse(summed), key=_falling)]
+
+
+def rank_by_meaning(candidates: list[Candidate]) -> list[Ranked]:
+    """Candidates by nothing but how near they are to the query, nearest first."""
+    others = dict.fromkeys(CHUNK_SIGNALS, 0.0)
+    near = [(each, others | {"semantic": _exact(max(0.0, each.similarity))}) for each in candidates]
+    return [_ranked(each, given, 1.0) for each, given in sorted(near, key=_falling)]
 
 
 def _put_first(plan: Plan, summed: list[tuple[Candidate, dict[str, float]]]) -> None:
@@ -101,6 +114,8 @@ def _of_file(each: Candidate, scores: list[float], paths: Iterable[str], asked: 
         "path_mention": PATH_MENTION * places.path_mention(each.path, asked),
         "coherence": COHERENCE * places.coherence(scores),
         "popularity": POPULARITY * places.popularity(each.imported_by),
+        "semantic_best": SEMANTIC_BEST * signals.semantic_best(each, asked),
+        "semantic_file": SEMANTIC_FILE * signals.semantic_file(each, asked),
         "place": -places.penalty(each.path, each.language),
         "superseded": -places.SUPERSEDED * places.superseded(each.path, paths, asked),
     }

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING, Literal
 
+from msgspec.structs import replace
+
+from codecairn.errors import EncoderFailed, InvalidInput
 from codecairn.index.live import Opened, ProjectIndex
 from codecairn.rank.candidate import Candidate, Statistics, rarity
 from codecairn.rank.filters import Filters
+from codecairn.rank.meaning import NO_VECTORS, Meaning, Vectors, vectors_of
 from codecairn.rank.plan import Plan, planned
-from codecairn.rank.score import Ranked, rank
+from codecairn.rank.score import Ranked, rank, rank_by_meaning
 from codecairn.store.version import ChunkRow, SymbolRow
 from codecairn.store.view import Extent, FileRow, Hit, View, viewing
 from codecairn.words import analysed, bare, words_of
+
+if TYPE_CHECKING:
+    from codecairn.embed.encoder import Encoder
 
 CANDIDATES = 200
 """Chunks that are weighed. From 90 on the first ten hardly change; the time grows with them."""
@@ -24,6 +32,8 @@ _BESIDE_SHARE = 0.2
 """Of the candidates, at most, for tests, examples and prose: in one list with the code they would fill it."""
 _MOST_WORDS = 48
 """That are looked up, the weightiest first; all of them count in the score."""
+_MEANING_SHARE = 0.5
+"""Of the candidates, as many more for what is near in meaning, whatever its words."""
 _FIELDS = (("body", 1.0), ("name", 0.6), ("path", 0.3))
 _LONGEST_DOC = 600
 _FEW_WORDS = 12
@@ -33,9 +43,13 @@ _MOST_FREQUENCIES = 100_000
 _TRIES = 3
 
 
+Mode = Literal["hybrid", "vector", "keyword"]
+
+
 @dataclass(frozen=True)
 class Question:
     query: str
+    mode: Mode = "hybrid"
     filters: Filters = field(default_factory=Filters)
     candidates: int = CANDIDATES
     recent: frozenset[str] = frozenset()
@@ -47,6 +61,7 @@ class Ranking:
     results: list[Ranked]
     is_capped: bool
     """Whether more would have matched than were weighed."""
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass
@@ -56,13 +71,17 @@ class _Memory:
     state: tuple[str, int, int]
     frequency: dict[str, int] = field(default_factory=dict)
     extent: Extent | None = None
+    vectors: Vectors | None = None
+    has_looked: bool = False
+    """Whether there are vectors is known."""
     ranked: OrderedDict[Question, Ranking] = field(default_factory=OrderedDict)
 
 
 class Searcher:
     """Searches one project. Keeps what it learnt as long as the index stays as it is."""
 
-    def __init__(self) -> None:
+    def __init__(self, encoders: Callable[[], Sequence[Encoder]]) -> None:
+        self._encoders = encoders
         self._lock = threading.Lock()
         self._memory = _Memory(("", -1, -1))
 
@@ -74,16 +93,42 @@ class Searcher:
             return known, True
         plan = planned(question.query)
         statistics = self._statistics(view, plan, memory)
-        proposed = _proposed(view, plan, question, statistics)
-        candidates = list(_candidates(view, plan, question.filters, proposed))
-        found = rank(plan, candidates, statistics, question.recent)
+        meaning, warnings = self._meaning(view, plan, question, memory)
+        proposed = _proposed(view, plan, question, statistics, meaning)
+        by_words = question.mode != "vector"
+        candidates = list(_candidates(view, plan, question.filters, proposed, with_named=by_words))
+        candidates = _with_meaning(candidates, meaning)
+        found = rank(plan, candidates, statistics, question.recent) if by_words else rank_by_meaning(candidates)
         kept = [each for each in _one_a_symbol(found) if each.relevance >= question.filters.min_relevance]
-        ranking = Ranking(kept, is_capped=len(proposed) >= question.candidates)
+        ranking = Ranking(kept, len(proposed) >= question.candidates, warnings)
         with self._lock:
             memory.ranked[question] = ranking
             while len(memory.ranked) > _REMEMBERED:
                 memory.ranked.popitem(last=False)
         return ranking, False
+
+    def _meaning(
+        self, view: View, plan: Plan, question: Question, memory: _Memory
+    ) -> tuple[Meaning | None, tuple[str, ...]]:
+        """The query as a vector where there are vectors to compare it with, and what to say where there are not."""
+        if question.mode == "keyword":
+            return None, ()
+        if not memory.has_looked:
+            memory.vectors, memory.has_looked = vectors_of(view, self._encoders()), True
+        vectors = memory.vectors
+        try:
+            if vectors is not None:
+                return vectors.about(plan.subject), _still_missing(vectors)
+            reason = NO_VECTORS
+        except EncoderFailed as error:
+            reason = f"Answered by keyword: {error.message}. {error.remedy}"
+        if question.mode == "vector":
+            raise InvalidInput(
+                "search_mode vector: there is nothing to compare the query with", param="search_mode",
+                reason="no vectors in this index" if vectors is None else "the encoder does not answer",
+                remedy="Use keyword or hybrid.",
+            )  # fmt: skip
+        return None, (reason,)
 
     def _memory_of(self, state: tuple[str, int, int]) -> _Memory:
         with self._lock:
@@ -102,9 +147,11 @@ class Searcher:
         return Statistics(extent.chunks, max(1.0, extent.terms / max(1, extent.chunks)), known)
 
 
-def _candidates(view: View, plan: Plan, filters: Filters, proposed: list[Hit]) -> Iterator[Candidate]:
+def _candidates(
+    view: View, plan: Plan, filters: Filters, proposed: list[Hit], *, with_named: bool
+) -> Iterator[Candidate]:
     seen = set[tuple[int, int]]()
-    for file, number, symbol in _named(view, plan):
+    for file, number, symbol in _named(view, plan) if with_named else ():
         if filters.keep_file(file) and filters.keep_symbol(file, symbol):
             chunk = view.chunk(file.id, number)
             if symbol is None or chunk.symbol == symbol.number:
@@ -120,14 +167,44 @@ def _candidates(view: View, plan: Plan, filters: Filters, proposed: list[Hit]) -
             yield from _of_chunk(view, plan, filters, found, hit.number)
 
 
-def _proposed(view: View, plan: Plan, question: Question, statistics: Statistics) -> list[Hit]:
+def _still_missing(vectors: Vectors) -> tuple[str, ...]:
+    if vectors.missing <= 0:
+        return ()
+    return (f"{vectors.missing} chunks have no vectors yet and are found by their words alone.",)
+
+
+def _with_meaning(candidates: list[Candidate], meaning: Meaning | None) -> list[Candidate]:
+    if meaning is None:
+        return candidates
+    similar = meaning.similar([(each.file, each.number) for each in candidates])
+    files = meaning.similar_files({each.file for each in candidates})
+    return [
+        replace(
+            each, similarity=similar[each.file, each.number], file_similarity=files[each.file].whole,
+            best_similarity=files[each.file].best,
+        ) if (each.file, each.number) in similar else each
+        for each in candidates
+    ]  # fmt: skip
+
+
+def _proposed(view: View, plan: Plan, question: Question, statistics: Statistics, meaning: Meaning | None) -> list[Hit]:
     chunks, frequency = statistics.chunks, statistics.frequency
     weight = {word: times * rarity(chunks, frequency[word]) for word, times in plan.weights.items()}
     words = sorted(weight, key=lambda word: (-weight[word], word))[:_MOST_WORDS]
     weighted = [(name, word, boost * plan.weights[word]) for word in words for name, boost in _FIELDS]
     wanted = partial(_is_wanted, view, plan, question.filters)
-    beside = view.proposals(weighted, "beside", max(1, round(question.candidates * _BESIDE_SHARE)), wanted)
-    return [*view.proposals(weighted, "code", max(1, question.candidates - len(beside)), wanted), *beside]
+    asks_by_name = bool(plan.symbol or plan.path) and question.mode != "vector"
+    near = [] if meaning is None or asks_by_name else meaning.proposals(_share(question, _MEANING_SHARE), wanted)
+    if question.mode == "vector":
+        return near
+    beside = view.proposals(weighted, "beside", _share(question, _BESIDE_SHARE), wanted)
+    lexical = [*view.proposals(weighted, "code", max(1, question.candidates - len(beside)), wanted), *beside]
+    known = {(hit.file, hit.number) for hit in lexical}
+    return [*lexical, *(hit for hit in near if (hit.file, hit.number) not in known)]
+
+
+def _share(question: Question, share: float) -> int:
+    return max(1, round(question.candidates * share))
 
 
 def _is_wanted(view: View, plan: Plan, filters: Filters, hit: Hit) -> bool:

@@ -21,6 +21,29 @@ def bm25(each: Candidate, asked: Asked) -> float:
     return sum(weights[word] * n / (n + norm) for word, n in each.counts.items() if word in weights) / asked.whole
 
 
+REPORTED = 0.4
+"""What meaning counts in a report of several lines, of what it counts in a question: there the words say more."""
+
+
+def semantic(each: Candidate, asked: Asked) -> float:
+    """How near it is in meaning, over the nearest there is."""
+    return _near(each.similarity, asked.nearest_similarity) * (REPORTED if asked.plan.is_report else 1.0)
+
+
+def semantic_best(each: Candidate, asked: Asked) -> float:
+    """The same of the nearest passages of its file."""
+    return _near(each.best_similarity, asked.nearest_best) * (REPORTED if asked.plan.is_report else 1.0)
+
+
+def semantic_file(each: Candidate, asked: Asked) -> float:
+    """The same of its file as a whole. A question asks what a file is for; a report is about one place in it."""
+    return 0.0 if asked.plan.is_report else _near(each.file_similarity, asked.nearest_file)
+
+
+def _near(similarity: float, nearest: float) -> float:
+    return max(0.0, similarity) / nearest if nearest > 0 else 0.0
+
+
 def name_match(each: Candidate, asked: Asked) -> float:
     return asked.agreement(parts_of(each.name)) if each.name else 0.0
 

@@ -61,6 +61,7 @@ class Totals:
     chunks: int
     lines: int
     terms: int
+    vectors: int
 
 
 class IndexStore:
@@ -199,7 +200,13 @@ class IndexStore:
                 "JOIN file ON file.id = manifest.file WHERE checkout = ?",
                 (checkout,),
             ).fetchone()
-        return Totals(files, *(int(each) for each in row))
+            vectors = database.execute(
+                "SELECT total(rows) FROM manifest JOIN vector ON vector.file = manifest.file WHERE checkout = ? "
+                "GROUP BY segment ORDER BY 1 DESC LIMIT 1",
+                (checkout,),
+            ).fetchone()
+        indexed, symbols, chunks, lines, terms = (int(each) for each in row)
+        return Totals(files, indexed, symbols, chunks, lines, terms, int(vectors[0]) if vectors else 0)
 
     def languages(self, checkout: int) -> dict[str, int]:
         with self.reading() as database:

@@ -8,6 +8,8 @@
     manifest   checkout, path → the version that is visible there, and what `stat` said of the file when it was read;
                or the reason why the file has none
     dropped    versions that are not, or no more, to be found and may have documents in the lexical index
+    segment    one row a pair of vector files (vectors.py): whose encoder's they are, and how many rows count
+    vector     which rows of a segment are a version's, one a chunk
 
 Only a manifest makes a version visible. The lexical index is written first and this database last, in one
 transaction a batch, so a batch is seen whole or not at all and the lexical index may be ahead of this database but is
@@ -22,7 +24,7 @@ The database is disposable: where its version is another than SCHEMA it is built
 
 from __future__ import annotations
 
-SCHEMA = 3
+SCHEMA = 4
 
 TABLES = """
 CREATE TABLE file (
@@ -63,4 +65,9 @@ CREATE TABLE manifest (
 ) WITHOUT ROWID;
 CREATE INDEX manifest_file ON manifest (file, checkout);
 CREATE TABLE dropped (file INTEGER PRIMARY KEY);
+CREATE TABLE segment (number INTEGER PRIMARY KEY AUTOINCREMENT, encoder TEXT NOT NULL, dimensions INTEGER NOT NULL,
+    rows INTEGER NOT NULL);
+CREATE TABLE vector (segment INTEGER NOT NULL, file INTEGER NOT NULL, first INTEGER NOT NULL, rows INTEGER NOT NULL,
+    PRIMARY KEY (segment, file)) WITHOUT ROWID;
+CREATE INDEX vector_file ON vector (file);
 """

@@ -14,13 +14,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from codecairn.store.index import CHUNK_COLUMNS, SYMBOL_COLUMNS, Checkout, IndexStore
 from codecairn.store.lexical import Lexical, key_of
+from codecairn.store.segments import segments_in, visible_in
 from codecairn.store.version import ChunkRow, Links, SymbolRow, unpacked, unpacked_lines, unpacked_links
+
+if TYPE_CHECKING:
+    from codecairn.store.vectors import Field
 
 
 class FileRow(NamedTuple):
@@ -75,9 +80,11 @@ _MOST_RECENT_TERMS = 2_000
 
 class View:
     def __init__(
-        self, database: sqlite3.Connection, lexical: Lexical, checkout: Checkout, is_blocked: Callable[[str], bool]
-    ) -> None:
+        self, database: sqlite3.Connection, lexical: Lexical, vectors: Path, checkout: Checkout,
+        is_blocked: Callable[[str], bool],
+    ) -> None:  # fmt: skip
         self.checkout = checkout
+        self._vectors = vectors
         self._is_blocked = is_blocked
         self._database = database
         self._searcher = lexical.searcher()
@@ -256,6 +263,20 @@ class View:
         both = Query.boolean_query([(Occur.Must, wanted), (Occur.Must, foreign)])
         return int(count) - int(self._searcher.search(both, 1, count=True).count or 0)
 
+    def field(self, encoder: str) -> Field | None:
+        """The vectors that an encoder made of what is visible; None where it made none, or they are lost."""
+        from codecairn.store.vectors import Field, VectorFiles  # noqa: PLC0415 - numpy, for who asks by meaning
+
+        segment = next((each for each in segments_in(self._database) if each.encoder == encoder), None)
+        if segment is None:
+            return None
+        placed = visible_in(self._database, segment, self.checkout.id)
+        shown = [rows for path, rows in placed if not self._is_blocked(path)]
+        try:
+            return Field(VectorFiles(self._vectors), segment, shown)
+        except (OSError, ValueError):  # the next run makes them again
+            return None
+
     def using(self, identifier: str) -> list[FileRow]:
         """The files in whose text an identifier stands, as it is written."""
         from tantivy import Query  # noqa: PLC0415
@@ -282,4 +303,4 @@ def viewing(store: IndexStore, lexical: Lexical, root: str, is_blocked: Callable
     """The newest generation of a checkout, less what may not be shown; None where there is no such checkout."""
     with store.reading() as database:
         checkout = store.checkout_in(database, root)
-        yield View(database, lexical, checkout, is_blocked) if checkout else None
+        yield View(database, lexical, store.path.parent / "vectors", checkout, is_blocked) if checkout else None

@@ -10,9 +10,12 @@ from typing import Any
 import msgspec
 
 from codecairn.store.index import CHUNK_COLUMNS, SYMBOL_COLUMNS, Checkout, Entry, IndexStore, checkout_of
+from codecairn.store.segments import Placed, Segment, add_rows
 from codecairn.store.version import FileVersion
 
 _KEPT_UNNAMED_S = 86_400.0
+Vectors = tuple[Segment, list[Placed]] | None
+"""Where the vectors of versions stand that are written with them."""
 
 
 class IndexWriter:
@@ -25,10 +28,10 @@ class IndexWriter:
             row = database.execute("SELECT * FROM checkout WHERE root = ?", (root,)).fetchone()
         return checkout_of(row)
 
-    def insert(self, versions: Sequence[FileVersion]) -> None:
+    def insert(self, versions: Sequence[FileVersion], vectors: Vectors = None) -> None:
         """Versions that nothing names yet, and so nobody sees; they are collected if nothing ever does."""
         with self.writing() as database:
-            _insert_versions(database, versions)
+            _insert_versions(database, versions, vectors)
             _mark_unnamed(database, {each.id for each in versions})
 
     def announce(self, ids: Iterable[int]) -> None:
@@ -41,11 +44,12 @@ class IndexWriter:
             )
 
     def publish(
-        self, checkout: int, versions: Sequence[FileVersion], entries: Iterable[Entry], removed: Iterable[str] = ()
-    ) -> None:
+        self, checkout: int, versions: Sequence[FileVersion], entries: Iterable[Entry], removed: Iterable[str] = (),
+        vectors: Vectors = None,
+    ) -> None:  # fmt: skip
         """One generation, whole or not at all. What it makes invisible stays, marked, until `collect`."""
         with self.writing() as database:
-            _insert_versions(database, versions)
+            _insert_versions(database, versions, vectors)
             before: set[int] = set()
             for entry in entries:
                 before |= _named(database, checkout, entry.path)
@@ -92,6 +96,7 @@ class IndexWriter:
                 "DELETE FROM symbol WHERE file = ?",
                 "DELETE FROM chunk WHERE file = ?",
                 "DELETE FROM body WHERE file = ?",
+                "DELETE FROM vector WHERE file = ?",
                 "DELETE FROM file WHERE id = ?",
             ):
                 database.executemany(statement, ids)
@@ -108,7 +113,9 @@ class IndexWriter:
             _mark_unnamed(database, {row[0] for row in named})
 
 
-def _insert_versions(database: sqlite3.Connection, versions: Sequence[FileVersion]) -> None:
+def _insert_versions(database: sqlite3.Connection, versions: Sequence[FileVersion], vectors: Vectors) -> None:
+    if vectors is not None:
+        add_rows(database, *vectors)
     ordered = sorted(versions, key=lambda each: each.id)
     database.executemany("DELETE FROM dropped WHERE file = ?", [(each.id,) for each in ordered])
     database.executemany(

@@ -107,7 +107,8 @@ def _statistics(project: Project, report: Report) -> IndexStatistics:
     return IndexStatistics(
         files_indexed=report.files_indexed, files_skipped=report.skipped.total(), files_failed=len(report.failed),
         files_removed=report.removed, symbols_extracted=report.symbols, chunks_created=report.chunks,
-        embeddings_generated=0, duration_seconds=round(report.seconds, 3), index_size_mb=index_size_mb(project),
+        embeddings_generated=report.vectors, duration_seconds=round(report.seconds, 3),
+        index_size_mb=index_size_mb(project),
     )  # fmt: skip
 
 
@@ -179,7 +180,8 @@ def get_status(call: Call, *, path: ProjectPath) -> Status:
         )  # fmt: skip
     statistics = _totals(project, stands)
     return Status(
-        success=True, indexed=True, project=_project(project, stands), statistics=statistics, health=_health(stands),
+        success=True, indexed=True, project=_project(project, stands), statistics=statistics,
+        health=_health(stands, statistics.total_embeddings),
         message=_presence(stands, statistics.total_files), metadata=stands.metadata(), progress=progress,
     )  # fmt: skip
 
@@ -216,8 +218,8 @@ def _totals(project: Project, stands: Standing) -> StatusStatistics:
     skipped = Counter(checkout.excluded) + Counter(opened.store.reasons(checkout.id))
     finished = checkout.finished_at
     return StatusStatistics(
-        total_files=totals.files, total_symbols=totals.symbols, total_chunks=totals.chunks, total_embeddings=0,
-        index_size_mb=index_size_mb(project),
+        total_files=totals.files, total_symbols=totals.symbols, total_chunks=totals.chunks,
+        total_embeddings=totals.vectors, index_size_mb=index_size_mb(project),
         last_indexed_at=datetime.fromtimestamp(finished, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if finished else None,
         indexing_duration_seconds=checkout.seconds, total_lines=totals.lines,
         skipped=[SkippedFiles(reason=reason, count=count) for reason, count in sorted(skipped.items())],
@@ -225,9 +227,9 @@ def _totals(project: Project, stands: Standing) -> StatusStatistics:
     )  # fmt: skip
 
 
-def _health(stands: Standing) -> StatusHealth:
+def _health(stands: Standing, vectors: int = 0) -> StatusHealth:
     return StatusHealth(
-        database_accessible=stands.has_database, embeddings_available=False, fts_indexes_built=stands.has_text
+        database_accessible=stands.has_database, embeddings_available=vectors > 0, fts_indexes_built=stands.has_text
     )
 
 

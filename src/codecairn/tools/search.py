@@ -16,7 +16,7 @@ from codecairn.project import Project
 from codecairn.rank.explain import SHORT_KINDS, reasons, what_it_lacked
 from codecairn.rank.filters import Filters, checked_language, checked_path, glob, module_of, package_of, qualified_name
 from codecairn.rank.score import Ranked
-from codecairn.rank.search import CANDIDATES, Question, searching
+from codecairn.rank.search import CANDIDATES, Mode, Question, searching
 from codecairn.rank.show import extent_of, shown
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
@@ -25,12 +25,11 @@ from codecairn.tools.index import ProjectPath
 _LONGEST_QUERY = 1000
 _MOST_EXACT_NUMBER = (1 << 53) - 1
 """The largest whole number that every JSON reader keeps exact."""
-_NO_VECTORS = "This index has no vectors yet, so hybrid search is keyword search."
 SymbolKind = Literal[
     "function", "method", "class", "struct", "interface", "trait", "enum", "type", "const", "var", "field", "module",
 ]  # fmt: skip
 DddPattern = Literal["aggregate", "entity", "value_object", "repository", "service"]
-SearchMode = Annotated[Literal["hybrid", "vector", "keyword"], Meta(description="Words, meaning, or both")]
+SearchMode = Annotated[Mode, Meta(description="Words, meaning, or both")]
 
 
 class SearchFilters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -126,7 +125,7 @@ def search_code(
             cache_hit=page.is_known,
         ),
         message=f"Found {page.total} results in {ms:.0f}ms",
-        metadata=_metadata(stands, search_mode, is_cut=is_cut or page.is_capped),
+        metadata=_metadata(stands, page.warnings, is_cut=is_cut or page.is_capped),
         next_cursor=str(after) if is_cut else None,
     )  # fmt: skip
 
@@ -137,19 +136,15 @@ class _Page:
     total: int
     is_known: bool
     is_capped: bool
+    warnings: tuple[str, ...] = ()
 
 
 def _asked(
-    call: Call, query: str, filters: SearchFilters, mode: str, language: str | None, path_filter: str | None,
+    call: Call, query: str, filters: SearchFilters, mode: Mode, language: str | None, path_filter: str | None,
     candidates: int = CANDIDATES,
 ) -> Question:  # fmt: skip
     if not query.strip():
         raise EmptyQuery("The query is empty", param="query", reason="Query is empty or whitespace-only")
-    if mode == "vector":
-        raise InvalidInput(
-            "search_mode vector: this index has no vectors", param="search_mode", reason="no vectors in this index",
-            remedy="Use keyword or hybrid.",
-        )  # fmt: skip
     if filters.file_pattern:
         glob(filters.file_pattern)
     wanted = Filters(
@@ -157,7 +152,7 @@ def _asked(
         filters.file_pattern, checked_path(path_filter or ""), checked_language(language) if language else "",
         filters.min_relevance,
     )  # fmt: skip
-    return Question(query, wanted, candidates, frozenset(call.connection.recent_files))
+    return Question(query, mode, wanted, candidates, frozenset(call.connection.recent_files))
 
 
 def _offset(cursor: str | None) -> int:
@@ -175,7 +170,7 @@ def _page(call: Call, project: Project, asked: Question, offset: int, limit: int
         found, is_known = project.searcher.ranked(view, _epoch(stands.opened), asked)
         part = found.results[offset : offset + limit]
         results = [_result(view, each, offset + place) for place, each in enumerate(part, 1)]
-        page = _Page(results, len(found.results), is_known, found.is_capped)
+        page = _Page(results, len(found.results), is_known, found.is_capped, found.warnings)
     return page, stands
 
 
@@ -195,10 +190,10 @@ def _epoch(opened: Opened | None) -> str:
     return opened.folder.name if opened else ""
 
 
-def _metadata(stands: Standing, mode: str, *, is_cut: bool) -> dict[str, Any]:
+def _metadata(stands: Standing, warnings: tuple[str, ...], *, is_cut: bool) -> dict[str, Any]:
     said = stands.metadata("truncated" if is_cut else "complete")
-    if mode == "hybrid":
-        said["warnings"] = [*stands.warnings, _NO_VECTORS]
+    if warnings:
+        said["warnings"] = [*stands.warnings, *warnings]
     return said
 
 
@@ -269,11 +264,12 @@ def explain_ranking(
     _check_ref(ref, stands)
     asked = _asked(call, query, filters, search_mode, language, path_filter, limit)
     for view in _views(stands, project):
-        found = project.searcher.ranked(view, _epoch(stands.opened), asked)[0].results
+        ranking = project.searcher.ranked(view, _epoch(stands.opened), asked)[0]
+        found = ranking.results
         place = _place_of(view, found, result_path, result_line_start)
         if place is None:
             raise _lacking(view, asked, found, result_path, result_line_start)
-        return _explained(view, query, found[place], place + 1, _metadata(stands, search_mode, is_cut=False))
+        return _explained(view, query, found[place], place + 1, _metadata(stands, ranking.warnings, is_cut=False))
     raise ResultNotFound("Nothing is indexed yet", result_path=result_path)
 
 

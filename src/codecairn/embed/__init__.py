@@ -1,0 +1,1 @@
+"""Text as vectors: the model that ships with the product, and others for those who have them."""

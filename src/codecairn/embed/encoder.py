@@ -1,0 +1,68 @@
+"""What an encoder is, whoever made it: text in, whole numbers of eight bits out.
+
+Rows are int8 and of any length as vectors; what is compared is their angle. Everything after the encoder is exact:
+the dot of two rows is a whole number, so that a ranking is the same on every machine that has the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Rows = npt.NDArray[np.int8]
+"""One vector a row."""
+Row = npt.NDArray[np.int8]
+
+
+class Passage(NamedTuple):
+    """A chunk of a file, as encoders see it."""
+
+    path: str
+    name: str
+    """Of the symbol it is the text of, with the names around it, or its title."""
+    terms: str
+    """Its analysed text (words.py)."""
+    text: str = ""
+    """As it is written; given to encoders that read text."""
+
+
+class Encoder(Protocol):
+    """Two encoders of one name give the same rows for the same text."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def dimensions(self) -> int: ...
+    @property
+    def is_quick(self) -> bool:
+        """Whether it is waited for before what it encodes is shown; others follow after."""
+        ...
+
+    @property
+    def reads_text(self) -> bool: ...
+    @property
+    def near(self) -> float:
+        """The cosine from which on a passage has to do with a query; 0 where nobody measured it."""
+        ...
+
+    def passages(self, passages: Sequence[Passage]) -> Rows: ...
+    def query(self, text: str) -> Row: ...
+
+
+def quantised(vectors: npt.NDArray[np.float32] | npt.NDArray[np.float64]) -> Rows:
+    """Each row scaled so that its largest number is 127, and rounded; what is no number is nothing."""
+    vectors = np.nan_to_num(vectors.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
+    most = np.abs(vectors).max(axis=-1, keepdims=True, initial=0.0)
+    return np.rint(vectors * (127.0 / np.where(most > 0, most, 1.0))).astype(np.int8)
+
+
+def cosines(rows: Rows | npt.NDArray[np.int64], query: Row) -> npt.NDArray[np.float64]:
+    """The angle of each row to the query: the same number everywhere, as every sum in it is whole."""
+    wide, asked = rows.astype(np.int64), query.astype(np.int64)
+    dots = (wide @ asked).astype(np.float64)
+    norms = np.sqrt((wide * wide).sum(axis=1).astype(np.float64) * float(asked @ asked))
+    found: npt.NDArray[np.float64] = np.divide(dots, norms, out=np.zeros_like(dots), where=norms > 0)
+    return found

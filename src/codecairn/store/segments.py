@@ -1,0 +1,120 @@
+"""What index.db knows of the vector files: which segments there are, and whose rows stand where."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from codecairn.store.index import IndexStore
+
+
+class Segment(NamedTuple):
+    number: int
+    encoder: str
+    dimensions: int
+    rows: int
+
+
+class Placed(NamedTuple):
+    """Where the rows of a file version stand in a segment, one a chunk."""
+
+    file: int
+    first: int
+    rows: int
+
+
+class Segments:
+    def __init__(self, store: IndexStore) -> None:
+        self._store = store
+
+    def all(self) -> list[Segment]:
+        with self._store.reading() as database:
+            return segments_in(database)
+
+    def of(self, encoder: str) -> Segment | None:
+        return next((each for each in self.all() if each.encoder == encoder), None)
+
+    def open(self, encoder: str, dimensions: int) -> Segment:
+        known = self.of(encoder)
+        if known is not None and known.dimensions == dimensions:
+            return known
+        with self._store.writing() as database:
+            number = database.execute(
+                "INSERT INTO segment (encoder, dimensions, rows) VALUES (?, ?, 0)", (encoder, dimensions)
+            ).lastrowid
+        return Segment(number or 0, encoder, dimensions, 0)
+
+    def missing(self, checkout: int, segment: Segment) -> list[int]:
+        """Visible versions with chunks and no rows in a segment."""
+        with self._store.reading() as database:
+            rows = database.execute(
+                "SELECT file.id FROM manifest JOIN file ON file.id = manifest.file WHERE checkout = ? AND chunks > 0 "
+                "AND NOT EXISTS (SELECT 1 FROM vector WHERE segment = ? AND vector.file = file.id) ORDER BY file.path",
+                (checkout, segment.number),
+            )
+            return [row[0] for row in rows]
+
+    def add(self, checkout: int, segment: Segment, placed: Sequence[Placed]) -> None:
+        """Rows of versions that are visible already: a generation of its own, as answers change with them."""
+        with self._store.writing() as database:
+            add_rows(database, segment, placed)
+            database.execute("UPDATE checkout SET generation = generation + 1 WHERE id = ?", (checkout,))
+
+    def drop(self, segment: Segment) -> None:
+        with self._store.writing() as database:
+            _drop(database, segment.number)
+
+    def kept(self, segment: Segment) -> list[Placed]:
+        """The rows that are still somebody's."""
+        with self._store.reading() as database:
+            rows = database.execute(
+                "SELECT file, first, rows FROM vector WHERE segment = ? ORDER BY first", (segment.number,)
+            )
+            return [Placed(*row) for row in rows]
+
+    def replace(self, old: Segment, new: Segment, placed: Sequence[Placed]) -> None:
+        with self._store.writing() as database:
+            add_rows(database, new, placed)
+            _drop(database, old.number)
+            database.execute("UPDATE checkout SET generation = generation + 1")
+
+    def begin(self, old: Segment) -> Segment:
+        """An empty segment for the same encoder, which nobody looks at before `replace`."""
+        with self._store.writing() as database:
+            number = database.execute(
+                "INSERT INTO segment (encoder, dimensions, rows) VALUES ('', ?, 0)", (old.dimensions,)
+            ).lastrowid
+        return Segment(number or 0, old.encoder, old.dimensions, 0)
+
+
+def segments_in(database: sqlite3.Connection) -> list[Segment]:
+    rows = database.execute("SELECT number, encoder, dimensions, rows FROM segment ORDER BY number DESC")
+    return [Segment(*row) for row in rows]
+
+
+def visible_in(database: sqlite3.Connection, segment: Segment, checkout: int) -> list[tuple[str, Placed]]:
+    """The rows of a checkout's versions, each with its path."""
+    rows = database.execute(
+        "SELECT manifest.path, vector.file, first, rows FROM manifest JOIN vector ON vector.file = manifest.file "
+        "WHERE checkout = ? AND segment = ?",
+        (checkout, segment.number),
+    )
+    return [(row[0], Placed(*row[1:])) for row in rows]
+
+
+def add_rows(database: sqlite3.Connection, segment: Segment, placed: Sequence[Placed]) -> None:
+    database.executemany(
+        "INSERT OR REPLACE INTO vector (segment, file, first, rows) VALUES (?, ?, ?, ?)",
+        [(segment.number, *each) for each in placed],
+    )
+    end = max((each.first + each.rows for each in placed), default=segment.rows)
+    database.execute(
+        "UPDATE segment SET encoder = ?, rows = max(rows, ?) WHERE number = ?",
+        (segment.encoder, end, segment.number),
+    )
+
+
+def _drop(database: sqlite3.Connection, number: int) -> None:
+    database.execute("DELETE FROM vector WHERE segment = ?", (number,))
+    database.execute("DELETE FROM segment WHERE number = ?", (number,))
