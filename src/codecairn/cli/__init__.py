@@ -17,6 +17,7 @@ COMMANDS = {
     "outline": "Print the symbols of source files.",
     "projects": "List what is indexed on this machine, or prune what is gone.",
     "reference": "Print the reference of tools and commands as Markdown.",
+    "refs": "Where a symbol is used, each use with its line.",
     "schemas": "Print the whole JSON Schemas of the tools.",
     "search": "Search the code of a project.",
     "serve": "Serve the tools over stdio, or over HTTP with --http.",

@@ -18,9 +18,9 @@ from codecairn.tools import Call
 _LONGEST_CURSOR = 9
 _Answer = TypeVar("_Answer")
 
-Workspace = Annotated[str | None, Meta(description="Absolute project root (default: the served one)")]
+Workspace = Annotated[str | None, Meta(description="Project root (default: the served one)")]
 Ref = Annotated[str | None, Meta(description="Branch (default: the working tree)")]
-Cursor = Annotated[str | None, Meta(description="next_cursor of an earlier answer")]
+Cursor = Annotated[str | None, Meta(description="next_cursor of the page before")]
 
 
 def project_of(call: Call, workspace: str | None) -> Project:
