@@ -14,7 +14,7 @@ COMMANDS = {
     "gates": "Evaluate the policy gates of the instruction catalogue.",
     "index": "Index a project, or bring its index up to date.",
     "instructions": "Check the instruction catalogue, or import rules into it.",
-    "outline": "Print the symbols of source files.",
+    "outline": "Print the symbols of files or folders.",
     "projects": "List what is indexed on this machine, or prune what is gone.",
     "reference": "Print the reference of tools and commands as Markdown.",
     "refs": "Where a symbol is used, each use with its line.",
@@ -22,6 +22,7 @@ COMMANDS = {
     "search": "Search the code of a project.",
     "serve": "Serve the tools over stdio, or over HTTP with --http.",
     "status": "Say whether a project is indexed, how much of it, and how fresh.",
+    "symbol": "Print the definition of a name with its source.",
 }
 
 

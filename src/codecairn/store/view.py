@@ -107,6 +107,28 @@ class View:
     def files(self) -> Iterator[FileRow]:
         return self._rows("true ORDER BY manifest.path")
 
+    def files_below(self, folder: str) -> Iterator[FileRow]:
+        """Every file in a folder and in those inside it; of the whole project for the empty name."""
+        if not folder:
+            return self.files()
+        return self._rows("manifest.path > ? AND manifest.path < ? ORDER BY manifest.path", f"{folder}/", f"{folder}0")
+
+    def absence(self, path: str) -> str | None:
+        """Why a file of the manifest has no version: `binary`, `generated` …; None where it has one, or is unknown."""
+        ask = "SELECT reason FROM manifest WHERE checkout = ? AND path = ? AND file IS NULL"
+        row = self._database.execute(ask, (self.checkout.id, path)).fetchone()
+        return str(row[0]) if row else None
+
+    def complaint(self, file: int) -> str:
+        """Why part of a file could not be read, or nothing."""
+        (row,) = self._database.execute("SELECT complaint FROM file WHERE id = ?", (file,)).fetchall()
+        return str(row[0])
+
+    def symbol_counts(self) -> dict[int, int]:
+        """How many symbols each visible file has, of those that have any."""
+        ask = "SELECT file.id, symbols FROM manifest JOIN file ON file.id = file WHERE checkout = ? AND symbols > 0"
+        return dict(self._database.execute(ask, (self.checkout.id,)).fetchall())
+
     def _rows(self, condition: str, *values: object) -> Iterator[FileRow]:
         """Files of the manifest, but for what the guard blocks: it may block more now than when they were indexed."""
         rows = self._database.execute(f"{_FILES} AND {condition}", (self.checkout.id, *values))
@@ -165,6 +187,10 @@ class View:
         ).fetchall()
         found = ((self.file(row[0]), SymbolRow(*row[1:])) for row in rows)
         return [(file, symbol) for file, symbol in found if file is not None]
+
+    def names(self) -> list[str]:
+        """Every name that some version's symbol has, each once; not each of them is visible."""
+        return [row[0] for row in self._database.execute("SELECT DISTINCT name FROM symbol")]
 
     def chunk(self, file: int, number: int) -> ChunkRow:
         if (file, number) in self._met_chunks:
