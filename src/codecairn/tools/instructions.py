@@ -159,9 +159,7 @@ def usage_track(
 
 
 @tool(family="catalog", method="usage/hotset")
-def usage_hotset(
-    call: Call, *, limit: Annotated[int, Meta(ge=1, le=100, description="Most items")] = 10
-) -> HotSet:
+def usage_hotset(call: Call, *, limit: Annotated[int, Meta(ge=1, le=100, description="Most items")] = 10) -> HotSet:
     """The most used rules, by count and then by latest use. Use it to load the rules that matter most first."""
     catalog = call.project.catalog.current()
     items = hotset(catalog, call.project.memory.usage(), limit)
