@@ -29,8 +29,10 @@ _TYPE_ARGUMENTS = re.compile(r"<[^<>]*>|(?<=\w)\[[^\[\]]*\]")
 _ARGUMENTS = re.compile(r"(?<=[\w?!>\]])\s*\(.*$|(?<=[\w?!])/\d+$", re.DOTALL)
 _RECEIVER = re.compile(r"^func\s*\(\s*(?:\w+\s+)?\*?(\w+)[^)]*\)\s*")
 _LOOSE = ".:#/\\ "
+_AROUND = "()*& "
+"""What Go writes around the type of a method, `(*Shelf).Put`."""
 _SIGILS = "_$@#!?=~'"
-_DEEPEST = 12
+_DEEPEST = 24
 """Joints, and brackets in each other; what has more is no name."""
 _NEAR_NAMES = 40
 _SHORTEST_NEAR = 3
@@ -73,26 +75,33 @@ def find(view: View, given: str, filters: Filters) -> list[Named]:
 def near_names(view: View, given: str, most: int = _NEAR_NAMES) -> list[str]:
     """Names close to one that is none, the closest first: it with a part more or less, or a letter wrong; those that
     match it, where it has a `*`."""
-    wanted = _last(given).name.strip(_SIGILS).casefold()
+    name = _last(given).name.strip(_SIGILS)
+    wanted = name.casefold()
     if "*" in wanted:
         return sorted((each for each in view.names() if fnmatchcase(each.casefold(), wanted)), key=_by_length)[:most]
     if len(wanted) < _SHORTEST_NEAR:
         return []
-    stems = [word for word in words_of(wanted) if len(word) >= _SHORTEST_NEAR]
-    scored = ((_distance(wanted, stems, name), len(name), name) for name in view.names())
-    return [name for _, _, name in sorted(each for each in scored if each[0] is not None)[:most]]
+    stems = [word for word in words_of(name)[:-1] if len(word) >= _SHORTEST_NEAR]
+    scored = ((_distance(wanted, stems, each), len(each), each) for each in view.names())
+    return [each for _, _, each in sorted(each for each in scored if each[0] is not None)[:most]]
 
 
 def readings(given: str) -> Iterator[Reading]:
     """Every way to take a name apart, the shortest qualifier first; as it is given, then without arguments."""
     seen = set[Reading]()
     for text in _spellings(given.strip()):
-        joints = list(_JOINT.finditer(text))[-_DEEPEST:]
-        for end, start in ((0, 0), *((joint.start(), joint.end()) for joint in joints)):
+        for end, start in ((0, 0), *list(_joints(text))[-_DEEPEST:]):
             reading = Reading(parts(text[:end]), text[start:])
             if reading.name and reading not in seen:
                 seen.add(reading)
                 yield reading
+
+
+def _joints(text: str) -> Iterator[tuple[int, int]]:
+    """Where a qualifier may end and a name begin: `Cart.#lines` is `#lines` of `Cart`, and `lines` too."""
+    for joint in _JOINT.finditer(text):
+        for start in range(joint.start() + 1, joint.end() + 1):
+            yield joint.start(), start
 
 
 def _spellings(given: str) -> dict[str, None]:
@@ -111,7 +120,8 @@ def _last(given: str) -> Reading:
 
 
 def parts(text: str) -> tuple[str, ...]:
-    return tuple(part for part in _JOINT.split(_without(_TYPE_ARGUMENTS, text)) if part)
+    split = (part.strip(_AROUND) for part in _JOINT.split(_without(_TYPE_ARGUMENTS, text)))
+    return tuple(part for part in split if part)
 
 
 def _without(pattern: re.Pattern[str], text: str) -> str:
