@@ -55,6 +55,7 @@ class Engine:
         self.types = Types(self)
         self.members = Members(self)
         self.busy: set[object] = set()
+        self._scopes: dict[int, FileScope] = {}
 
     def once(self, question: object, answer: Callable[[], Value | None]) -> Value | None:
         """The answer to a question; nothing where it waits for itself, or too many wait already."""
@@ -67,7 +68,9 @@ class Engine:
             self.busy.discard(question)
 
     def scope(self, file: int) -> FileScope:
-        return self.known.scope(self.view, file)
+        if file not in self._scopes:
+            self._scopes[file] = self.known.scope(self.view, file)
+        return self._scopes[file]
 
     def symbol(self, definition: Definition) -> SymbolRow:
         return self.scope(definition.file).symbols[definition.number]
@@ -79,7 +82,8 @@ class Engine:
     def using(self, name: str) -> list[FileRow]:
         """The files in which a name stands; the index keeps names without their sigils."""
         words = identifiers(name)
-        return self.view.using(max(words, key=len)) if words else []
+        found = self.view.using(max(words, key=len)) if words else []
+        return [self.known.rows[each] for each in found if each in self.known.rows]
 
     def bind(self, scope: FileScope, site: Site) -> Bound:
         if site.kind == "imports":

@@ -185,6 +185,15 @@ class Members:
 
     def imported(self, scope: FileScope, each: Import, wants: str = "any") -> Value | None:
         """What an import brings in; Outside where it is no part of the project."""
+        key, known = (scope.row.id, each, wants), self._engine.known.imported
+        if key in known:
+            return known[key]
+        value = self._imported(scope, each, wants)
+        if value is not None or not self._engine.busy:
+            known[key] = value
+        return value
+
+    def _imported(self, scope: FileScope, each: Import, wants: str) -> Value | None:
         if not each.module:
             return self.top(scope, each.name, wants)
         module = self._engine.modules.named(scope, each.module)

@@ -24,10 +24,17 @@ class Modules:
 
     def named(self, scope: FileScope, module: str) -> Module | None:
         """The module that an import in a file names; None for what is not in the project."""
+        path = scope.row.path
+        key = (scope.row.language, path if scope.rules.imports == "crate" else posixpath.dirname(path), module)
+        if key not in self._known.modules:
+            self._known.modules[key] = self._found(scope, module) if module else None
+        return self._known.modules[key]
+
+    def _found(self, scope: FileScope, module: str) -> Module | None:
         ways = {"dotted": self._dotted, "path": self._path, "go": self._go, "crate": self._crate,
                 "package": self._package, "include": self._include}  # fmt: skip
         way = ways.get(scope.rules.imports)
-        return way(scope, module) if way is not None and module else None
+        return way(scope, module) if way is not None else None
 
     def beside(self, scope: FileScope) -> list[FileRow]:
         """The other files whose top-level names are seen in this one without an import."""

@@ -199,6 +199,7 @@ class Compiled:
     head: re.Pattern[str] | None
     keys: re.Pattern[str]
     narrowing: re.Pattern[str] | None
+    before_quoted: re.Pattern[str]
     blocks: tuple[re.Pattern[str], ...]
     parameters: tuple[re.Pattern[str], ...]
     taken_apart: tuple[re.Pattern[str], ...]
@@ -212,6 +213,7 @@ def rules_of(language: str) -> Compiled:
     return Compiled(
         rules, re.compile(rules.opaque), re.compile(rules.word), re.compile(rules.head) if rules.head else None,
         re.compile(rules.keys), re.compile(rules.narrowing) if rules.narrowing else None,
+        re.compile(f"(?:{rules.quoted})$"),
         _marked(rules.blocks), _marked(rules.parameters), _marked(rules.taken_apart), _marked(rules.expressions),
         _marked(rules.generics),
     )  # fmt: skip

@@ -13,10 +13,13 @@ from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.parse.language import languages
 from codecairn.resolve.rules import Compiled, Rules, rules_of
 from codecairn.resolve.source import Source, Span
-from codecairn.store.version import Links, SymbolRow
+from codecairn.store.version import LinkTable, SymbolRow
 from codecairn.store.view import FileRow
 
 _CONTROL = re.compile(r"\b(?:if|for|while|switch|return|with|elif|in|and|or|not|else|await|typeof|case|throw)\s*$")
+_QUOTED_BEFORE = re.compile(r"([\"'])(?:[\w. |,\[\]]*[. |,\[\]])?$")
+_QUOTED_AFTER = re.compile(r"(?!\w)[\w. |,\[\]]*([\"'])")
+_QUOTED_WITHIN = 120
 _BODY = re.compile(r"\s*(?:\??:[^={;]*?)?\s*(?:=>|\{|->)")
 
 
@@ -29,16 +32,16 @@ class Variable(NamedTuple):
 
 
 class FileScope:
-    def __init__(self, row: FileRow, symbols: list[SymbolRow], links: Links, text: str) -> None:
+    def __init__(self, row: FileRow, symbols: list[SymbolRow], links: LinkTable, text: str) -> None:
         self.row = row
         self.symbols = symbols
         self.compiled: Compiled = rules_of(row.language)
         self.rules: Rules = self.compiled.rules
         self.source = Source(text, self.compiled.opaque, self.compiled.word, self.rules.separators)
-        self.weight = len(links.sites) + len(text) // 100
         self._links = links
         self._variables: dict[str, list[Variable]] = {}
         self._blocks: dict[int, Span] = {}
+        self._by_line: dict[frozenset[str], list[SymbolRow | None]] = {}
 
     @cached_property
     def separator(self) -> str:
@@ -46,7 +49,7 @@ class FileScope:
         return language.data.separator if language else "."
 
     def sites(self, name: str) -> list[Site]:
-        return [site for site in self._links.sites if site.name == name]
+        return [site for site in self._links.sites() if site.name == name]
 
     @cached_property
     def imports(self) -> dict[str, list[Import]]:
@@ -59,9 +62,6 @@ class FileScope:
     def imports_of(self, name: str) -> list[Import]:
         """The imports in which a name is written, whatever it is called here."""
         return [each for each in self._links.imports if name in (each.name, each.alias) or each.module.endswith(name)]
-
-    def imports_named(self, name: str) -> list[Import]:
-        return [each for each in self._links.imports if each.name == name]
 
     @cached_property
     def wildcards(self) -> list[Import]:
@@ -79,7 +79,7 @@ class FileScope:
     @cached_property
     def bindings(self) -> dict[str, list[Binding]]:
         found: dict[str, list[Binding]] = defaultdict(list)
-        for each in self._links.bindings:
+        for each in self._links.bindings():
             found[each.name].append(each)
         return found
 
@@ -106,7 +106,7 @@ class FileScope:
     def supertypes(self) -> dict[int, list[Site]]:
         """What each type extends or implements."""
         found: dict[int, list[Site]] = defaultdict(list)
-        for site in self._links.sites:
+        for site in self._links.sites():
             if site.kind in ("extends", "implements"):
                 found[site.symbol].append(site)
         return found
@@ -152,9 +152,19 @@ class FileScope:
         return found
 
     def symbol_at(self, position: int, kinds: frozenset[str] = CALLABLE) -> SymbolRow | None:
-        line = self.source.line_of(position)
-        inside = [each for each in self.symbols if each.start_line <= line <= each.end_line and each.kind in kinds]
-        return max(inside, key=lambda each: (each.start_line, -each.end_line), default=None)
+        line, innermost = self.source.line_of(position), self._innermost(kinds)
+        return innermost[line] if line < len(innermost) else None
+
+    def _innermost(self, kinds: frozenset[str]) -> list[SymbolRow | None]:
+        """For each line the innermost symbol of some kinds around it; the first of several on the same lines."""
+        if kinds not in self._by_line:
+            found: list[SymbolRow | None] = [None] * (len(self.source.starts) + 1)
+            outermost = sorted(self.symbols, key=lambda each: (each.start_line, -each.end_line, -each.number))
+            for each in outermost:
+                if each.kind in kinds:
+                    found[each.start_line : each.end_line + 1] = [each] * (each.end_line + 1 - each.start_line)
+            self._by_line[kinds] = found
+        return self._by_line[kinds]
 
     # Local names.
 
@@ -164,7 +174,7 @@ class FileScope:
         return self._variables[name]
 
     def _found(self, name: str) -> list[Variable]:
-        places, compiled = self.source.words(name), self.compiled
+        places, compiled = self.source.declarable(name), self.compiled
         found: list[Variable | None] = []
         for start, text in self.source.marked(places, len(name), self.rules.reach):
             found += [self._block(start + at) for at in _named(compiled.blocks, text)]
@@ -271,6 +281,20 @@ class FileScope:
     def _generic(self, at: int) -> Variable:
         symbol = self.symbol_at(at, TYPES | CALLABLE)
         return Variable(self.span(symbol) if symbol else self.source.around(at) or self.whole, at, "generic")
+
+    def quoted(self, name: str) -> Iterator[int]:
+        """Where a name stands in a string that is a type."""
+        text, at = self.source.text, self.source.text.find(name)
+        while at >= 0:
+            opening = _QUOTED_BEFORE.search(text, max(0, at - _QUOTED_WITHIN), at)
+            if opening is not None and self._is_type_text(opening, at + len(name)):
+                yield at
+            at = text.find(name, at + len(name))
+
+    def _is_type_text(self, opening: re.Match[str], end: int) -> bool:
+        text, before = self.source.text, self.source.text[max(0, opening.start() - _QUOTED_WITHIN) : opening.start()]
+        after = _QUOTED_AFTER.match(text, end)
+        return after is not None and after[1] == opening[1] and self.compiled.before_quoted.search(before) is not None
 
     def body(self, symbol: SymbolRow) -> Span:
         """A definition less its head: its decorators, parameters and result."""

@@ -7,6 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import accumulate
 from typing import Literal, NamedTuple
 
 _BRACKET = re.compile(r"[()\[\]{}]")
@@ -21,6 +22,9 @@ MARK = "\xff"
 _AFTER = 120
 """Bytes after a word in which it is seen whether it is declared there."""
 
+
+_USED = frozenset({".", "(", "["})
+"""What follows a word at once where it is used, in every language whose declarations are looked for."""
 
 _PLAIN_WITHIN = 120
 _PLAIN = re.compile(r"(?<![\w$.)\]\"'`@#])((?:super\(\)|[A-Za-z_$][\w$]*)(?:\.[A-Za-z_$][\w$]*)*)\.$")
@@ -50,14 +54,14 @@ class Span(NamedTuple):
 
 class Source:
     def __init__(self, text: str, opaque: re.Pattern[str], words: re.Pattern[str], separators: tuple[str, ...]) -> None:
-        self.text = text.encode("utf-8", "replace").decode("latin-1")
+        self.text = text if text.isascii() else text.encode("utf-8", "replace").decode("latin-1")
         self._opaque = opaque
         self._word = words
         self._separators = separators
 
     @cached_property
     def starts(self) -> list[int]:
-        return [0, *(match.end() for match in re.finditer("\n", self.text))]
+        return list(accumulate((len(line) + 1 for line in self.text.split("\n")[:-1]), initial=0))
 
     @cached_property
     def code(self) -> str:
@@ -68,17 +72,19 @@ class Source:
     def _pairs(self) -> tuple[list[int], list[int], list[int]]:
         """Where brackets open, where each closes, and which one is around each."""
         opens, closes, around, stack = list[int](), list[int](), list[int](), list[int]()
-        for match in _BRACKET.finditer(self.code):
-            if match[0] in _OPENS:
+        code, end = self.code, len(self.code)
+        for match in _BRACKET.finditer(code):
+            bracket, at = match[0], match.start()
+            if bracket in _OPENS:
                 around.append(stack[-1] if stack else -1)
                 stack.append(len(opens))
-                opens.append(match.start())
-                closes.append(len(self.code))
+                opens.append(at)
+                closes.append(end)
             else:
-                while stack and _OPENS[self.code[opens[stack[-1]]]] != match[0]:
+                while stack and _OPENS[code[opens[stack[-1]]]] != bracket:
                     stack.pop()
                 if stack:
-                    closes[stack.pop()] = match.start()
+                    closes[stack.pop()] = at
         return opens, closes, around
 
     def position(self, line: int, column: int) -> int:
@@ -122,6 +128,16 @@ class Source:
             found.append(at)
             at = self.word(name, at + len(name))
         return found
+
+    def declarable(self, name: str) -> list[int]:
+        """Where a whole word stands and may be declared: not as a member, nor with its own member, call or index."""
+        size, code = len(name), self.code
+        return [
+            at
+            for at in self.words(name)
+            if code[at + size : at + size + 1] not in _USED
+            and (code[at - 1 : at] != "." or code[at - 2 : at - 1] == ".")
+        ]
 
     def _is_whole(self, start: int, end: int) -> bool:
         before, after = self.code[start - 1 : start], self.code[end : end + 1]
@@ -302,8 +318,12 @@ _REST = re.compile(r"[ \t]*(\n|\r|;|,|\)|\]|\}|:|\{|//|#|$|or\b|if\b|\|\||\?\?|a
 def _blanked(match: re.Match[str]) -> str:
     text = match[0]
     if len(text) >= 2 and text[-1] in "\"'`" and text[0] not in "/#-":
-        return text[0] + _NOT_NEWLINE.sub(" ", text[1:-1]) + text[-1]
-    return _NOT_NEWLINE.sub(" ", text)
+        return f"{text[0]}{_blank(text[1:-1])}{text[-1]}"
+    return _blank(text)
+
+
+def _blank(text: str) -> str:
+    return _NOT_NEWLINE.sub(" ", text) if "\n" in text else " " * len(text)
 
 
 def _back_over_space(text: str, at: int) -> int:

@@ -20,7 +20,7 @@ import msgspec
 
 from codecairn.store.index import CHUNK_COLUMNS, SYMBOL_COLUMNS, Checkout, IndexStore
 from codecairn.store.lexical import Lexical, key_of
-from codecairn.store.version import ChunkRow, Links, SymbolRow, unpacked, unpacked_lines, unpacked_links
+from codecairn.store.version import ChunkRow, SymbolRow, unpacked, unpacked_lines
 
 
 class FileRow(NamedTuple):
@@ -78,7 +78,7 @@ class View:
         self, database: sqlite3.Connection, lexical: Lexical, checkout: Checkout, is_blocked: Callable[[str], bool]
     ) -> None:
         self.checkout = checkout
-        self._is_blocked = is_blocked
+        self.is_blocked = is_blocked
         self._database = database
         self._searcher = lexical.searcher()
         self._schema = lexical.schema
@@ -132,15 +132,16 @@ class View:
     def _rows(self, condition: str, *values: object) -> Iterator[FileRow]:
         """Files of the manifest, but for what the guard blocks: it may block more now than when they were indexed."""
         rows = self._database.execute(f"{_FILES} AND {condition}", (self.checkout.id, *values))
-        return (file for file in map(FileRow._make, rows) if not self._is_blocked(file.path))
+        return (file for file in map(FileRow._make, rows) if not self.is_blocked(file.path))
 
     def text(self, file: int) -> str:
         (row,) = self._database.execute("SELECT text FROM body WHERE file = ?", (file,)).fetchall()
         return unpacked(row[0]).decode("utf-8", "replace")
 
-    def links(self, file: int) -> Links:
+    def links(self, file: int) -> bytes:
+        """A version's links, as `link_table` reads them."""
         (row,) = self._database.execute("SELECT links FROM body WHERE file = ?", (file,)).fetchall()
-        return unpacked_links(row[0])
+        return unpacked(row[0])
 
     def terms(self, file: int) -> list[str]:
         """The analysed text of each chunk of a file."""
@@ -206,7 +207,7 @@ class View:
         rows = self._database.execute(_MEETING, (msgspec.json.encode(places).decode(), self.checkout.id))
         for row in rows:
             file, chunk, symbol = FileRow(*row[:5]), ChunkRow(*row[5:_SYMBOL_AT]), row[_SYMBOL_AT:]
-            if self._is_blocked(file.path):
+            if self.is_blocked(file.path):
                 continue
             self._files[file.id] = file
             self._met_chunks[file.id, chunk.number] = chunk
@@ -282,15 +283,14 @@ class View:
         both = Query.boolean_query([(Occur.Must, wanted), (Occur.Must, foreign)])
         return int(count) - int(self._searcher.search(both, 1, count=True).count or 0)
 
-    def using(self, identifier: str) -> list[FileRow]:
-        """The files in whose text an identifier stands, as it is written."""
+    def using(self, identifier: str) -> list[int]:
+        """The versions in whose text an identifier stands as it is written; not each of them is visible."""
         from tantivy import Query  # noqa: PLC0415
 
         query = Query.term_query(self._schema, "uses", identifier, "basic")
         most = self._searcher.search(query, 1, count=True).count or 0
         places = [place for _, place in self._searcher.search(query, most).hits] if most else []
-        files = (self.file(each) for each in sorted(set(self._searcher.fast_field_values("file", places))))
-        return [file for file in files if file is not None]
+        return sorted(set(self._searcher.fast_field_values("file", places)))
 
     @cached_property
     def _foreign(self) -> list[str]:
