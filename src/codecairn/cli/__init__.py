@@ -12,6 +12,7 @@ COMMANDS = {
     "call": "Call one tool and print its answer.",
     "demo": "Show what Cairn does, on the repository you are in, through a real MCP client.",
     "gates": "Evaluate the policy gates of the instruction catalogue.",
+    "graph": "Show who calls a symbol and what it calls.",
     "index": "Index a project, or bring its index up to date.",
     "instructions": "Check the instruction catalogue, or import rules into it.",
     "outline": "Print the symbols of files or folders.",

@@ -34,8 +34,8 @@ Cairn answers questions about this repository: where things are done, its histor
 - Why is this line so, who wrote it: git_blame on the file and lines, then git_log on the commit's file.
 - What changed lately, or since a tag or date: git_log (filePath, since, until, author).
 - What is on this branch, what have I changed: git_diff (two refs; one ref against the working tree; none: unstaged).
-Paths are relative to the project root; `workspace` names the root of another project, absolute. A cut answer has
-next_cursor: give it as `cursor`. Something odd: health_check.
+Paths are relative to the project root; `workspace` names the root of another project, absolute; `ref` a branch or
+commit (default: the working tree). A cut answer has next_cursor: give it as `cursor`. Something odd: health_check.
 """
 
 _ROOTS_TIMEOUT_S = 3.0

@@ -235,7 +235,7 @@ def explain_ranking(
     language: Annotated[str | None, Meta(description="As in the search")] = None,
     limit: Annotated[int, Meta(ge=1, le=1000, description="Candidates that are weighed")] = CANDIDATES,
     search_mode: SearchMode = "hybrid",
-    filters: FilterObject = _NO_FILTERS,
+    filters: Annotated[SearchFilters, Meta(description="As in the search")] = _NO_FILTERS,
     path_filter: Annotated[str | None, Meta(description="As in the search")] = None,
 ) -> Explanation:
     """Why a search result stands where it stands. Use it to see every contribution to a score with the reason in words,

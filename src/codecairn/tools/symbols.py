@@ -28,7 +28,7 @@ _FULL_KINDS = {short: full for full, short in SHORT_KINDS.items()}
 
 SymbolName = Annotated[
     str,
-    Meta(description="Name, or qualified: pkg.Type.method, mod::fn, Class#method, a/b.ts:fn", max_length=LONGEST_NAME),
+    Meta(description="Bare or qualified: pkg.Type.method, mod::fn, Class#method, a/b.ts:fn", max_length=LONGEST_NAME),
 ]
 
 
@@ -71,13 +71,13 @@ def find_symbol(
     workspace: Workspace = None,
     ref: Ref = None,
 ) -> SymbolsFound:
-    """The definition of a name with its source, exact before near. Use it when you know a name or part of it, instead
-    of grep and reading the file."""
+    """The definition of a name with its source, exact before near. Use it when you know a name, or part of one, instead
+    of grep."""
     wanted = Filters(
         kinds=frozenset({_kind(kind)} if kind else ()), path_filter=checked_path(path or ""),
         language=checked_language(language) if language else "",
     )  # fmt: skip
-    _check_name(symbol_name)
+    check_name(symbol_name)
     offset = offset_of(cursor)
     project = project_of(call, workspace)
     stands = ready(call, project)
@@ -91,7 +91,7 @@ def find_symbol(
     )  # fmt: skip
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
     if not name.strip() or has_control(name):
         reason = "it holds a control character" if name.strip() else "it is empty"
         raise InvalidInput(f"Not a name: {printable(name)} ({reason})", param="symbol_name", reason=reason)
