@@ -23,7 +23,7 @@ from codecairn.resolve.names import Names
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.source import Step
 from codecairn.resolve.types import Types
-from codecairn.resolve.values import Definition, Elements, Local, Module, Outside, Resolver, Value
+from codecairn.resolve.values import Definition, Either, Local, Module, Resolver, Value
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow, View
 from codecairn.words import identifiers
@@ -104,7 +104,7 @@ class Engine:
             value, resolver = self.names.lookup(scope, site.name, position, reads=False)
         if isinstance(value, Definition):
             return Bound(value, resolver)
-        return FOREIGN if value is not None else UNBOUND
+        return UNBOUND if value is None or isinstance(value, Either) else FOREIGN
 
     def _bind_import(self, scope: FileScope, site: Site) -> Bound:
         near = [each for each in scope.imports_of(site.name) if each.line <= site.line]
@@ -129,9 +129,7 @@ class Engine:
                 isinstance(value, Definition) and self.symbol(value).kind in TYPES | {"module"}
             )
             return Bound(found, "qualified" if is_module else "receiver_type")
-        if isinstance(found, Outside) or isinstance(value, Outside | Module | Elements):
-            return FOREIGN
-        return FOREIGN
+        return UNBOUND if isinstance(found, Either) else FOREIGN
 
     def _by_unique_name(self, scope: FileScope, site: Site) -> Bound:
         """The only member of a name, where nothing is known of what stands before the dot."""

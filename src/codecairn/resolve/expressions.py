@@ -12,6 +12,7 @@ from codecairn.resolve.values import (
     OUTSIDE,
     VARIABLES,
     Definition,
+    Either,
     Elements,
     Function,
     Instance,
@@ -20,6 +21,7 @@ from codecairn.resolve.values import (
     Outside,
     Parent,
     Value,
+    either,
 )
 from codecairn.store.version import SymbolRow
 
@@ -100,6 +102,8 @@ class Expressions:
         return value
 
     def attribute(self, value: Value, name: str, *, is_called: bool) -> Value | None:
+        if isinstance(value, Either):
+            return either(self.attribute(each, name, is_called=is_called) for each in value.values)
         if isinstance(value, Elements):
             return value if name in _SAME else value if name not in _ELEMENT else Function(
                 value.type, value.file, value.position, value.me)  # fmt: skip
@@ -128,6 +132,8 @@ class Expressions:
         return scope.source.position(symbol.name_line, 0) if symbol.name_line else 0
 
     def called(self, value: Value | None) -> Value | None:
+        if isinstance(value, Either):
+            return either(self.called(each) for each in value.values)
         if isinstance(value, Elements):
             return value
         if isinstance(value, Function):
@@ -164,6 +170,8 @@ class Expressions:
         return None
 
     def element(self, value: Value | None) -> Value | None:
+        if isinstance(value, Either):
+            return either(self.element(each) for each in value.values)
         if isinstance(value, Elements):
             return self._engine.types.value(self._engine.scope(value.file), value.type, value.position, value.me)
         if isinstance(value, Instance):

@@ -12,6 +12,7 @@ from codecairn.resolve.values import (
     OUTSIDE,
     VARIABLES,
     Definition,
+    Either,
     Elements,
     Instance,
     Local,
@@ -20,6 +21,7 @@ from codecairn.resolve.values import (
     Parent,
     Shape,
     Value,
+    either,
 )
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow
@@ -36,6 +38,8 @@ class Members:
         self._engine = engine
 
     def of(self, value: Value, name: str, wants: str = "any") -> Value | None:
+        if isinstance(value, Either):
+            return either(self.of(each, name, wants) for each in value.values)
         if isinstance(value, Module):
             return self.exported(value, name, wants)
         if isinstance(value, Shape):

@@ -13,9 +13,9 @@ from codecairn.resolve.values import (
     Definition,
     Elements,
     Instance,
-    Local,
     Resolver,
     Value,
+    either,
 )
 from codecairn.store.version import SymbolRow
 
@@ -69,11 +69,11 @@ class Names:
         for each in scope.imports.get(name, ()):
             around = scope.symbol_at(scope.source.position(each.line, 0))
             span_ = scope.span(around) if around else scope.whole
-            size = span_.size
-            if span_.holds(position) and (best is None or (size, 0) < best or self._is_stub(scope, found)):
+            size, is_rival = span_.size, found is not None and found[1] == "import" and best == (span_.size, 0)
+            if span_.holds(position) and (best is None or is_rival or (size, 0) < best or self._is_stub(scope, found)):
                 value = self._engine.members.imported(scope, each, wants)
                 if value is not None:
-                    best, found = (size, 0), (value, "import")
+                    best, found = (size, 0), (either([found[0] if found and is_rival else None, value]), "import")
         if found is not None and scope.rules.scopes == "indent" and scope.symbol_at(position) is None:
             return found  # outside functions nothing hides what a module has
         variables = [each for each in scope.variables(name) if wants == "any" or not scope.rules.splits_types
@@ -132,12 +132,14 @@ class Names:
         return None
 
     def _variable(self, scope: FileScope, name: str, variables: list[Variable], position: int) -> Value | None:
+        """What the variable was given last: in one of several branches, either of what they give."""
         before = [each for each in variables if each.position <= position] or variables
+        found, here = list[Value | None](), scope.indent(position)
         for each in sorted(before, key=lambda each: -each.position):
-            value = self._declared(scope, name, each)
-            if value is not None and not isinstance(value, Local):
-                return value
-        return LOCAL
+            found.append(self._declared(scope, name, each))
+            if scope.indent(each.position) <= here and found[-1] not in (None, LOCAL):
+                break
+        return either(found) or LOCAL
 
     def _declared(self, scope: FileScope, name: str, variable: Variable) -> Value | None:
         question = ("variable", scope.row.id, variable.position)

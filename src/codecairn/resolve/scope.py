@@ -282,6 +282,13 @@ class FileScope:
         symbol = self.symbol_at(at, TYPES | CALLABLE)
         return Variable(self.span(symbol) if symbol else self.source.around(at) or self.whole, at, "generic")
 
+    def indent(self, position: int) -> int:
+        """How far the line is set in, where that tells which block it is in; 0 where brackets do."""
+        if self.rules.scopes != "indent":
+            return 0
+        start = self.source.starts[self.source.line_of(position) - 1]
+        return _after_space(self.source.code, start) - start
+
     def quoted(self, name: str) -> Iterator[int]:
         """Where a name stands in a string that is a type."""
         text, at = self.source.text, self.source.text.find(name)
