@@ -37,8 +37,9 @@ _DEEPEST = 24
 _NEAR_NAMES = 40
 _SHORTEST_NEAR = 3
 """Letters: what is shorter is near to everything."""
-_LONG = 8
-"""Letters of a name in which two may be wrong."""
+_MOST_EDITS = 2
+_LONG = 12
+"""Letters of a name in which as many may be wrong; in a shorter one, one."""
 _PLACES = {"code": 0, "beside": 1, "prose": 1, "test": 2}
 
 
@@ -224,32 +225,37 @@ def _distance(wanted: str, stems: list[str], name: str) -> tuple[int, int] | Non
         return 0 if extra == 0 else 1, extra
     if extra >= 0 and wanted in plain:
         return 2, extra
-    if (edits := _edits(wanted, plain)) is not None:
-        return (1 if edits == 1 else 2), edits
+    most = 1 if len(wanted) < _LONG else _MOST_EDITS
+    if -most <= extra <= most and _shares_a_piece(wanted, plain, most):
+        edits = _edits(wanted, plain, most)
+        if edits is not None:
+            return edits, edits
     if len(stems) > 1 and all(stem in plain for stem in stems):
         return 3, extra
     return (3, -extra) if len(plain) > len(wanted) // 2 and wanted.startswith(plain) else None
 
 
-def _edits(one: str, other: str) -> int | None:
-    """How many letters are wrong, missing, added or swapped, if few for such a length."""
-    most = 1 if len(one) < _LONG else 2
-    if abs(len(one) - len(other)) > most or not _shares_a_piece(one, other, most):
+def _edits(one: str, other: str, most: int) -> int | None:
+    """How many letters are wrong, missing, added or swapped, if no more than so many."""
+    at, shorter = 0, min(len(one), len(other))
+    while at < shorter and one[at] == other[at]:
+        at += 1
+    one, other = one[at:], other[at:]
+    if not one or not other:
+        left = len(one) + len(other)
+        return left if left <= most else None
+    if not most:
         return None
-    before, last = list[int](), list(range(len(other) + 1))
-    for row, letter in enumerate(one, 1):
-        here = [row]
-        for column, against in enumerate(other, 1):
-            best = min(last[column] + 1, here[-1] + 1, last[column - 1] + (letter != against))
-            if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == against:
-                best = min(best, before[column - 2] + 1)
-            here.append(best)
-        before, last = last, here
-    return last[-1] if last[-1] <= most else None
+    further = [(one[1:], other[1:]), (one[1:], other), (one, other[1:])]
+    if one[0] == other[1:2] and other[0] == one[1:2]:
+        further.append((one[2:], other[2:]))
+    found = [edits for each in further if (edits := _edits(*each, most - 1)) is not None]
+    return min(found) + 1 if found else None
 
 
 def _shares_a_piece(one: str, other: str, most: int) -> bool:
-    """Of more pieces than edits one is untouched: a cheap no for almost every pair. A swap may touch two pieces."""
-    count = most * 2 + 1
-    size = max(1, len(one) // count)
-    return any(one[at * size : (at + 1) * size] in other for at in range(count))
+    """Of more pieces than edits touch one stands where it stood, or nearly: a cheap no for most pairs. An edit touches
+    one piece, a swap two."""
+    size = max(1, len(one) // (most * 2 + 1))
+    starts = range(0, size * (most * 2 + 1), size)
+    return any(other.find(one[at : at + size], max(0, at - most), at + size + most) >= 0 for at in starts)

@@ -98,11 +98,20 @@ class Calls:
     def callers(self, node: Node, unbound: Unbound) -> list[Edge]:
         if node.number == _MODULE:
             return []
-        found = references_to(self._engine, Definition(node.file, node.number))
-        unbound.unresolved += sum(each.kind == "calls" for each in found.unresolved)
-        calls = [each for each in found.references if each.kind == "calls"]
+        calls = list[Reference]()
+        for each in self._called_as(node):
+            found = references_to(self._engine, each)
+            unbound.unresolved += sum(site.kind == "calls" for site in found.unresolved)
+            calls += (site for site in found.references if site.kind == "calls")
         calls.sort(key=lambda each: self._is_beside(each.file))
         return _edges((self._around(each), node, each.file, each.line, each.resolver) for each in calls)
+
+    def _called_as(self, node: Node) -> list[Definition]:
+        """A constructor is called by its type's name too."""
+        symbols = self._engine.scope(node.file).symbols
+        own = symbols[node.number]
+        is_made = own.parent >= 0 and _constructs(own, symbols[own.parent])
+        return [Definition(node.file, each) for each in ((node.number, own.parent) if is_made else (node.number,))]
 
     def callees(self, node: Node, unbound: Unbound) -> list[Edge]:
         scope = self._engine.scope(node.file)

@@ -74,7 +74,8 @@ def get_call_graph(
     workspace: Workspace = None,
     ref: Ref = None,
 ) -> CallGraph:
-    """Who calls a function (depth below 0) and what it calls, several calls far. Use it to see what a change reaches."""
+    """Who calls a function (depth below 0) and what it calls, several calls far. Use it to see what a change
+    reaches."""
     check_name(symbol_name)
     offset = offset_of(cursor)
     project = project_of(call, workspace)
