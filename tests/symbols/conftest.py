@@ -54,6 +54,7 @@ YARD: dict[str, str | bytes] = {
     "README.md": "# Yard\n\nWhat it is.\n\n## Install\n\n### Linux\n\nRun it.\n\n## Use\n\nAs you like.\n",
     "bank/__init__.py": "from bank.ledger import Account\n",
     "bank/ledger.py": LEDGER,
+    "bank/vault.py": "from bank.ledger import Savings\n\nVAULT = Savings('all')\n",
     "bank/report.py": "def print_report() -> None:\n    pass\n\n\ndef transfer() -> None:\n    pass\n",
     "bank/tests/test_ledger.py": "def transfer() -> None:\n    pass\n",
     "web/cart.ts": """\
@@ -76,6 +77,10 @@ package store
 
 type Shelf struct {
 	Name string
+}
+
+type Rack struct {
+	Shelf
 }
 
 // Put keeps a thing.

@@ -75,20 +75,21 @@ def test_a_folder_is_its_files_nearest_first_with_their_top_level(yard: Asking) 
     assert [each["path"] for each in value["files"]] == [
         "bank/ledger.py",
         "bank/report.py",
+        "bank/vault.py",
         "bank/tests/test_ledger.py",
     ]
     assert list(drawn(value["files"][0]["symbols"])) == [
         line for line in LEDGER_OUTLINE.split("\n") if not line.startswith(" ")
     ]
     assert value["folders"] == [{"path": "bank/tests", "files": 1}]
-    assert (value["total_files"], value["files_without_symbols"]) == (4, 1)
+    assert (value["total_files"], value["files_without_symbols"]) == (5, 1)
 
 
 @pytest.mark.parametrize("path", [".", "./", "./."])
 def test_the_whole_project_is_a_folder_too(yard: Asking, path: str) -> None:
     value = outline(yard, path)
     assert "native/key.cpp" in {each["path"] for each in value["files"]}
-    assert {"path": "bank", "files": 4} in value["folders"]
+    assert {"path": "bank", "files": 5} in value["folders"]
     assert not any(each["path"].startswith(("build", ".env")) for each in value["files"])
 
 
@@ -235,4 +236,4 @@ def test_the_command_reads_a_file_that_no_index_knows(home: Path, tmp_path: Path
 
 
 def test_the_command_answers_in_json(home: Path) -> None:
-    assert json.loads(cairn(home / "bank", "--json").stdout)["total_files"] == 4
+    assert json.loads(cairn(home / "bank", "--json").stdout)["total_files"] == 5

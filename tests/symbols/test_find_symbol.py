@@ -129,6 +129,23 @@ def test_where_nothing_has_the_name_near_ones_are_found(yard: Asking, name: str,
     assert (best[0], best[2]) == (first, "near")
 
 
+@pytest.mark.parametrize(
+    ("name", "qualified"),
+    [
+        ("Savings.owner", "bank.ledger.Account.owner"),
+        ("bank.ledger.Savings.__init__", "bank.ledger.Account.__init__"),
+        ("VAULT.withdraw", "bank.ledger.Savings.withdraw"),
+        ("Rack.Put", "store.Shelf.Put"),
+    ],
+)
+def test_a_member_is_found_by_a_type_or_a_value_that_has_it_from_elsewhere(
+    yard: Asking, name: str, qualified: str
+) -> None:
+    (each,) = find(yard, name)["symbols"]
+    assert (each["qualified_name"], each["match"]) == (qualified, "inherited")
+    assert "body" in each
+
+
 def test_nothing_near_is_an_error_that_says_what_to_do(yard: Asking) -> None:
     error = refused(yard, "zzqqxxyy")
     assert error["code"] == "symbol_not_found"

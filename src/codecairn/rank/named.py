@@ -22,7 +22,7 @@ from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow, View
 from codecairn.words import words_of
 
-Match = Literal["exact", "other_case", "near"]
+Match = Literal["exact", "other_case", "inherited", "near"]
 
 _JOINT = re.compile(r"->|[.:#/\\]+")
 _TYPE_ARGUMENTS = re.compile(r"<[^<>]*>|(?<=\w)\[[^\[\]]*\]")
@@ -63,7 +63,7 @@ def find(view: View, given: str, filters: Filters) -> list[Named]:
     found: dict[tuple[int, int], tuple[tuple[object, ...], Named]] = {}
     for rank, reading in enumerate(readings(given)):
         for file, symbol in view.named(reading.name):
-            if _is_kept(filters, file, symbol):
+            if filters.keep(file, symbol):
                 _note(found, file, symbol, reading, rank)
     kept = sorted(found.values(), key=lambda each: each[0])
     spelled = [each for _, each in kept if each.match != "near"]
@@ -134,10 +134,6 @@ def _without(pattern: re.Pattern[str], text: str) -> str:
     return text
 
 
-def _is_kept(filters: Filters, file: FileRow, symbol: SymbolRow) -> bool:
-    return filters.keep_file(file) and filters.keep_symbol(file, symbol)
-
-
 def _note(
     found: dict[tuple[int, int], tuple[tuple[object, ...], Named]], file: FileRow, symbol: SymbolRow, reading: Reading,
     rank: int,
@@ -150,7 +146,7 @@ def _note(
         found[key] = (order, named)
 
 
-_ORDER: dict[Match, int] = {"exact": 0, "other_case": 1, "near": 2}
+_ORDER: dict[Match, int] = {"exact": 0, "other_case": 1, "inherited": 2, "near": 3}
 _AGREEMENT = 2
 """How many places of an order say how well a name agrees; the rest is about what it names."""
 
@@ -210,7 +206,7 @@ def _near(view: View, given: str, filters: Filters) -> list[Named]:
     found: list[tuple[tuple[object, ...], Named]] = []
     for order, name in enumerate(near_names(view, given)):
         for file, symbol in view.named(name):
-            if symbol.name == name and _is_kept(filters, file, symbol):
+            if symbol.name == name and filters.keep(file, symbol):
                 agreeing = _match(file, symbol, Reading(around, ""))[1]
                 named = Named(file, symbol, "near")
                 found.append(((-agreeing, order, *_worth(named)), named))

@@ -14,6 +14,7 @@ from codecairn.rank.explain import SHORT_KINDS
 from codecairn.rank.filters import Filters, checked_language, checked_path, qualified_name
 from codecairn.rank.named import Match, Named, find
 from codecairn.resolve.identity import stable_id, symbol_id
+from codecairn.resolve.inherited import inherited
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.views import Cursor, Ref, Workspace, check_ref, newest, offset_of, project_of, ready
@@ -107,6 +108,8 @@ def _kind(given: str) -> str:
 
 def _page(view: View, name: str, wanted: Filters, offset: int, limit: int) -> tuple[list[SymbolFound], int]:
     found = find(view, name, wanted)
+    if not found or found[0].match == "near":
+        found = inherited(view, name, wanted) or found
     if not found:
         raise _not_found(view, name, wanted)
     page = found[offset : offset + limit]
