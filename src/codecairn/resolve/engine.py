@@ -161,6 +161,8 @@ class Engine:
         )
 
 
+_RESULT_BEFORE = re.compile(r"\)\s{0,9}:\s{0,9}\Z")
+"""A brace after this begins the type of a result."""
 _KEYWORD_BEFORE = re.compile(r"\b(?:extends|implements|as|keyof|infer|is|satisfies|readonly|type)\s*$")
 
 
@@ -172,7 +174,11 @@ def _is_type_position(scope: FileScope, start: int, end: int) -> bool:
         return False
     if before.endswith(":") and after[:1] in (",", "}"):
         around = scope.source.around(start)
-        return around is None or code[around.start] != "{"
+        return (
+            around is None
+            or code[around.start] != "{"
+            or _RESULT_BEFORE.search(code, max(0, around.start - 20), around.start) is not None
+        )
     if before.endswith("=>") and after.startswith("=") and not after.startswith(("==", "=>")):
         return True
     if before.endswith((":", "<", "|", "&")) and not before.endswith(("||", "&&")):

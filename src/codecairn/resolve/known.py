@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from codecairn.parse.facts import Import
 from codecairn.rank.filters import module_of
+from codecairn.resolve.packages import Manifests, manifests
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.values import Definition, Module, Outside, Value
 from codecairn.store.version import SymbolRow, link_table
@@ -71,6 +72,7 @@ class Known:
         self.imported: dict[tuple[int, Import, str], Value | None] = {}
         self.modules: dict[tuple[str, str, str], Module | None] = {}
         self.uses: Shelf[tuple[str, str], Any] | None = None
+        self._manifests: Manifests | None = None
         self._named: dict[str, list[tuple[FileRow, SymbolRow]]] = {}
 
     @cached_property
@@ -97,6 +99,11 @@ class Known:
             if module := module_of(file):
                 found[file.language, module].append(file)
         return dict(found)
+
+    def manifests(self, view: View) -> Manifests:
+        if self._manifests is None:
+            self._manifests = manifests(view, self.files)
+        return self._manifests
 
     def named(self, view: View, name: str) -> list[tuple[FileRow, SymbolRow]]:
         if name not in self._named:

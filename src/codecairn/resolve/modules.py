@@ -11,7 +11,7 @@ from codecairn.resolve.scope import FileScope
 from codecairn.resolve.values import Module
 from codecairn.store.view import FileRow, View
 
-_SCRIPT_ENDING = re.compile(r"\.(?:[mc]?[jt]s|[jt]sx|d\.ts)$")
+_SCRIPT_ENDING = re.compile(r"\.(?:[mc]?[jt]s|[jt]sx|d\.[mc]?ts)$")
 _GO_MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 
 
@@ -94,9 +94,13 @@ class Modules:
         return Module((), base) if is_folder else None
 
     def _path(self, scope: FileScope, module: str) -> Module | None:
-        if not module.startswith("."):
-            return None
-        base = posixpath.join(posixpath.dirname(scope.row.path), module)
+        folder = posixpath.dirname(scope.row.path)
+        if module.startswith("."):
+            return self._script(scope, posixpath.join(folder, module))
+        places = self._known.manifests(self._view).places(folder, module)
+        return next((found for place in places if (found := self._script(scope, place)) is not None), None)
+
+    def _script(self, scope: FileScope, base: str) -> Module | None:
         bare = _SCRIPT_ENDING.sub("", base)
         return self._at(scope, bare) or (self._at(scope, base) if bare != base else None)
 
