@@ -138,8 +138,8 @@ def test_callers_and_callees_with_their_lines_at_every_door(door_name: str, door
     found = value_of(answer)
     assert edges(found) == [
         "baker.bake > grind.grind [6]",
-        "test_mill.test_grind > grind.grind [5]",
         "grind.grind > grind.Stone [17]",
+        "test_mill.test_grind > grind.grind [5]",
         "grind.grind > Stone.turn [18, 19]",
     ]
     assert {each["name"]: each["depth"] for each in found["nodes"]} == {
@@ -178,6 +178,11 @@ def test_depth_goes_on_through_constructors_and_up_to_modules(mill: Asking) -> N
     ]  # fmt: skip
     callers = graph(mill, "grind.grind", direction="callers", depth=5)
     assert [each for each in edges(callers) if "bake" in each][-1].endswith("> baker.bake [13]")
+
+
+def test_a_constructor_is_called_by_the_name_of_its_type(mill: Asking) -> None:
+    found = graph(mill, "Stone.__init__", direction="callers", depth=1)
+    assert edges(found) == ["grind.grind > Stone.__init__ [17]"]
 
 
 def test_what_is_handed_on_is_no_call(mill: Asking) -> None:

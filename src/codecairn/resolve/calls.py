@@ -59,6 +59,9 @@ class Walk:
     unbound: Unbound = field(default_factory=Unbound)
 
 
+_Ask = Callable[[Node, Unbound], list[Edge]]
+
+
 class Calls:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -66,28 +69,32 @@ class Calls:
         self._sites = cache(lambda file: _calls_by_symbol(link_table(engine.view.links(file)).sites()))
 
     def walk(self, root: Definition, direction: Direction, depth: int, cancel: Cancel, walk: Walk) -> Iterator[Edge]:
-        """The edges around a definition, the nearest first, each once."""
+        """The edges around a definition, the nearest first, each once; of both sides in turn, so that neither fills an
+        answer alone."""
         first, seen = self.node(root), set[tuple[Node, Node, Resolver]]()
         walk.depths[first] = 0
-        sides: list[tuple[int, Callable[[Node, Unbound], list[Edge]]]] = []
+        sides: list[Iterator[Edge]] = []
         if direction != "callees":
-            sides.append((-1, self.callers))
+            sides.append(self._side(first, -1, self.callers, depth, cancel, walk))
         if direction != "callers":
-            sides.append((1, self.callees))
-        waiting = deque((first, 0, step, ask) for step, ask in sides)
+            sides.append(self._side(first, 1, self.callees, depth, cancel, walk))
+        for edge in _in_turn(sides):
+            if (edge.caller, edge.callee, edge.resolver) not in seen:
+                seen.add((edge.caller, edge.callee, edge.resolver))
+                yield edge
+
+    def _side(self, first: Node, step: int, ask: _Ask, depth: int, cancel: Cancel, walk: Walk) -> Iterator[Edge]:
+        waiting, met = deque([(first, 0)]), {first}
         while waiting:
             cancel.check()
-            here, far, step, ask = waiting.popleft()
+            here, far = waiting.popleft()
             for edge in ask(here, walk.unbound):
                 other = edge.caller if step < 0 else edge.callee
-                if (edge.caller, edge.callee, edge.resolver) not in seen:
-                    seen.add((edge.caller, edge.callee, edge.resolver))
-                    is_new = other not in walk.depths
-                    if is_new:
-                        walk.depths[other] = far + step
-                    yield edge
-                    if is_new and abs(far + step) < depth:
-                        waiting.append((other, far + step, step, ask))
+                walk.depths.setdefault(other, (far + 1) * step)
+                yield edge
+                if other not in met and far + 1 < depth:
+                    waiting.append((other, far + 1))
+                met.add(other)
 
     def node(self, definition: Definition) -> Node:
         """The first of the overloads that a definition is one of."""
@@ -147,6 +154,16 @@ class Calls:
             if each.parent in inside and (each.kind not in CALLABLE | TYPES or _constructs(each, own)):
                 inside.add(each.number)
         return sorted(inside)
+
+
+def _in_turn(sides: list[Iterator[Edge]]) -> Iterator[Edge]:
+    while sides:
+        for side in tuple(sides):
+            edge = next(side, None)
+            if edge is None:
+                sides.remove(side)
+            else:
+                yield edge
 
 
 def _constructs(each: SymbolRow, own: SymbolRow) -> bool:

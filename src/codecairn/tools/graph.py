@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from codecairn.errors import NoEdgesAvailable, SymbolNotFound
+from codecairn.errors import AmbiguousSymbol, NoEdgesAvailable, SymbolNotFound
 from codecairn.index.standing import Standing
 from codecairn.rank.explain import SHORT_KINDS
 from codecairn.rank.filters import Filters, module_of, qualified_name
@@ -76,11 +76,11 @@ def get_call_graph(
 ) -> CallGraph:
     """Who calls a function (depth below 0) and what it calls, several calls far. Use it to see what a change
     reaches."""
-    check_name(symbol_name)
-    offset = offset_of(cursor)
     project = project_of(call, workspace)
     stands = looked_at(call, project)
     check_ref(ref, stands)
+    check_name(symbol_name)
+    offset = offset_of(cursor)
 
     def answer(view: View) -> CallGraph:
         engine = Engine(view)
@@ -98,6 +98,11 @@ def get_call_graph(
 def _meant(engine: Engine, name: str) -> Definition:
     try:
         return picked(engine, name)
+    except AmbiguousSymbol as error:
+        error.remedy = (
+            "Call again with one of the qualified names in candidates, or with its file before it: path:name."
+        )
+        raise
     except SymbolNotFound as error:
         near = find(engine.view, name, Filters())[:_NEAR]
         error.data["near"] = [qualified_name(each.file, each.symbol) for each in near]

@@ -100,10 +100,9 @@ def get_file_outline(
     """The symbols of a file, nested, with signatures and lines. Use it before reading a file, or to see what a folder
     holds."""
     project = project_of(call, workspace)
-    given = project.guard.inside(path)
-    offset = offset_of(cursor)
     stands = ready(call, project)
     check_ref(ref, stands)
+    given, offset = project.guard.inside(path), offset_of(cursor)
     page = newest(stands, project, lambda view: _page(view, project, given, offset, limit))
     page = page or _Page([], [], 0, 0, 0, None)
     metadata = stands.metadata("complete" if page.after is None else "truncated")

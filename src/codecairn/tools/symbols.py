@@ -74,15 +74,15 @@ def find_symbol(
 ) -> SymbolsFound:
     """The definition of a name with its source, exact before near. Use it when you know a name, or part of one, instead
     of grep."""
+    project = project_of(call, workspace)
+    stands = ready(call, project)
+    check_ref(ref, stands)
+    check_name(symbol_name)
     wanted = Filters(
         kinds=frozenset({_kind(kind)} if kind else ()), path_filter=checked_path(path or ""),
         language=checked_language(language) if language else "",
     )  # fmt: skip
-    check_name(symbol_name)
     offset = offset_of(cursor)
-    project = project_of(call, workspace)
-    stands = ready(call, project)
-    check_ref(ref, stands)
     found = newest(stands, project, lambda view: _page(view, symbol_name, wanted, offset, limit))
     page, total = found or ([], 0)
     after = offset + len(page)
