@@ -43,9 +43,9 @@ class _Box:
 
     @property
     def title(self) -> str:
-        """The name with the one around it, where there is room."""
-        parts = self.node["qualified_name"].replace("::", ".").replace("#", ".").split(".")
-        return _shortened(".".join(parts[-2:]) if len(parts) > 1 else self.node["name"])
+        """The name with the one around it: the whole is too long for a box, the name alone too little."""
+        name = self.node["qualified_name"].replace("::", ".").replace("#", ".").rpartition("/")[2]
+        return _shortened(".".join(name.split(".")[-2:]))
 
     @property
     def place(self) -> str:
@@ -228,7 +228,7 @@ def _lines(edges: _Edges) -> Iterator[str]:
         outer = caller if is_caller else callee
         if caller.x < callee.x and id(outer) not in told:
             told.add(id(outer))
-            lines = _shortened(", ".join(map(str, edge["lines"][:3])) + (" …" if len(edge["lines"]) > 3 else ""))
+            lines = ", ".join(map(str, edge["lines"][:2])) + (" …" if len(edge["lines"]) > 2 else "")
             x = outer.x + outer.width + 6 if is_caller else outer.x - 12
             anchor = "start" if is_caller else "end"
             yield f'<text class="line" text-anchor="{anchor}" x="{x:.1f}" y="{outer.middle - 5:.1f}">{lines}</text>'
