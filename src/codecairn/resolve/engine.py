@@ -23,7 +23,7 @@ from codecairn.resolve.names import Names
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.source import Step
 from codecairn.resolve.types import Types
-from codecairn.resolve.values import Definition, Either, Local, Module, Resolver, Value
+from codecairn.resolve.values import Definition, Either, Elements, Local, Module, Resolver, Value
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow, View
 from codecairn.words import identifiers
@@ -129,7 +129,13 @@ class Engine:
                 isinstance(value, Definition) and self.symbol(value).kind in TYPES | {"module"}
             )
             return Bound(found, "qualified" if is_module else "receiver_type")
-        return UNBOUND if isinstance(found, Either) else FOREIGN
+        is_open = isinstance(found, Either) or self._may_stand_for(value, site.name)
+        return UNBOUND if is_open else FOREIGN
+
+    def _may_stand_for(self, value: Value, name: str) -> bool:
+        """Whether a generic of another project holds what has such a member, and may pass it on as its own."""
+        held = self.expressions.element(value) if isinstance(value, Elements) else None
+        return held is not None and isinstance(self.members.of(held, name), Definition)
 
     def _by_unique_name(self, scope: FileScope, site: Site) -> Bound:
         """The only member of a name, where nothing is known of what stands before the dot."""

@@ -29,6 +29,12 @@ _AS = re.compile(r"\bas\s+\(?$")
 _TAKEN = re.compile(r"[}\]]\s*=(?![=>])\s*")
 
 
+def _is_part(code: str, position: int, after: str) -> bool:
+    """Whether a name is one of several that are assigned together."""
+    before = code[code.rfind("\n", 0, position) + 1 : position].rstrip()
+    return before.endswith(",") or after.lstrip().startswith(",")
+
+
 class Names:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -191,7 +197,9 @@ class Names:
             return LOCAL
         start = match.end()
         steps = scope.source.expression(start)
-        return self._engine.expressions.evaluate(scope, steps, start) if steps else LOCAL
+        value = self._engine.expressions.evaluate(scope, steps, start) if steps else LOCAL
+        # Which part of a tuple a name takes is not told by what all of it holds.
+        return LOCAL if isinstance(value, Elements) and _is_part(code, position, match[0]) else value
 
     def me(self, scope: FileScope, position: int) -> Definition | None:
         """The type whose method a position is in."""
