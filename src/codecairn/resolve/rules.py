@@ -35,6 +35,8 @@ class Rules:
     classes: frozenset[str] = frozenset()
     """Names for the type itself inside its methods."""
     supers: frozenset[str] = frozenset({"super"})
+    sigils: str = "@#"
+    """What a name may begin with, and is then another one; where `@` is a decorator's it is none."""
     separators: tuple[str, ...] = ("?.", "!.", "&.", "->", "::", ".")
     scopes: Literal["indent", "braces"] = "braces"
     blocks: tuple[str, ...] = (
@@ -81,7 +83,7 @@ class Rules:
 
 _PYTHON = Rules(
     opaque=rf"(?:'''[\s\S]*?''')|(?:\"\"\"[\s\S]*?\"\"\")|{_QUOTED}|{_SINGLE}|{_HASH}",
-    selves=frozenset({"self"}), classes=frozenset({"cls"}), scopes="indent", separators=(".",),
+    selves=frozenset({"self"}), classes=frozenset({"cls"}), scopes="indent", separators=(".",), sigils="",
     blocks=(
         r"^[ \t]*(?:[\w.\[\]]+[ \t]*,[ \t]*)*\(?\*?(?P<n>NAME)\b(?:[ \t]*,[ \t]*[*\w.\[\]]+)*,?\)?[ \t]*"
         r"(?::[^=\n]+)?=(?!=)",
@@ -111,6 +113,7 @@ _PYTHON = Rules(
 _SCRIPT = Rules(
     opaque=rf"{_SLASHES}|{_QUOTED}|{_SINGLE}|{_TEMPLATE}|{_EXPRESSION_LITERAL}",
     word=r"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*", selves=frozenset({"this"}), separators=("?.", "!.", "."),
+    sigils="#",
     blocks=(
         r"\b(?:const|let|var)\s+(?P<n>NAME)(?![\w$])",
         r"\b(?:const|let|var)\s*[\[{][^=;]*?(?<![\w$.])(?P<n>NAME)(?![\w$])\s*(?:=[^,}]*)?[,}\]]",
@@ -172,7 +175,9 @@ _RUST = Rules(
 
 _HASHED = Rules(opaque=rf"{_HASH}|{_QUOTED}|{_SINGLE}", shares="all", imports="none")
 _JAVA = Rules(
-    guesses=False, values=frozenset({"List", "Set", "Map", "Collection", "Iterable", "Optional", "Stream", "Iterator"})
+    guesses=False,
+    sigils="",
+    values=frozenset({"List", "Set", "Map", "Collection", "Iterable", "Optional", "Stream", "Iterator"}),
 )
 
 _OF: dict[str, Rules] = {

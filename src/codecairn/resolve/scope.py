@@ -37,7 +37,7 @@ class FileScope:
         self.symbols = symbols
         self.compiled: Compiled = rules_of(row.language)
         self.rules: Rules = self.compiled.rules
-        self.source = Source(text, self.compiled.opaque, self.compiled.word, self.rules.separators)
+        self.source = Source(text, self.compiled.opaque, self.compiled.word, self.rules.separators, self.rules.sigils)
         self._links = links
         self._variables: dict[str, list[Variable]] = {}
         self._blocks: dict[int, Span] = {}

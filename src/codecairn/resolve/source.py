@@ -27,7 +27,7 @@ _USED = frozenset({".", "(", "["})
 """What follows a word at once where it is used, in every language whose declarations are looked for."""
 
 _PLAIN_WITHIN = 120
-_PLAIN = re.compile(r"(?<![\w$.)\]\"'`@#])((?:super\(\)|[A-Za-z_$][\w$]*)(?:\.[A-Za-z_$][\w$]*)*)\.$")
+_PLAIN = re.compile(r"(?<![\w$.)\]\"'`#])(@?)((?:super\(\)|[A-Za-z_$][\w$]*)(?:\.[A-Za-z_$][\w$]*)*)\.$")
 """A plain path before a dot, which is read off the text without blanking the rest of it."""
 _PART = re.compile(r"\(\)|[\w$]+")
 
@@ -53,11 +53,14 @@ class Span(NamedTuple):
 
 
 class Source:
-    def __init__(self, text: str, opaque: re.Pattern[str], words: re.Pattern[str], separators: tuple[str, ...]) -> None:
+    def __init__(
+        self, text: str, opaque: re.Pattern[str], words: re.Pattern[str], separators: tuple[str, ...], sigils: str
+    ) -> None:
         self.text = text if text.isascii() else text.encode("utf-8", "replace").decode("latin-1")
         self._opaque = opaque
         self._word = words
         self._separators = separators
+        self._sigils = sigils
 
     @cached_property
     def starts(self) -> list[int]:
@@ -165,17 +168,21 @@ class Source:
 
     def receiver(self, position: int) -> list[Step]:
         """What stands before the dot (or arrow, or colons) before a name, taken apart; empty where nothing does."""
-        if "." in self._separators and (plain := _PLAIN.search(self.text[max(0, position - _PLAIN_WITHIN) : position])):
-            start = position - len(plain[0])
+        if (plain := self._plain_before(position)) is not None:
             return [
-                Step("call" if part[0] == "()" else "name", "" if part[0] == "()" else part[0], start + part.start())
-                for part in _PART.finditer(plain[1])
+                Step("name" if part[0] != "()" else "call", part[0].strip("()"), plain.start(2) + part.start())
+                for part in _PART.finditer(plain[2])
             ]
         text = self.code if self.code[position : position + 1] == self.text[position : position + 1] else self.text
         at = _separator_before(text, position, self._separators)
         if at < 0:
             return []
         return self.steps(text, self._start(text, at), at)
+
+    def _plain_before(self, position: int) -> re.Match[str] | None:
+        plain = _PLAIN.search(self.text, max(0, position - _PLAIN_WITHIN), position)
+        is_usable = plain is not None and "." in self._separators and not (plain[1] and "@" in self._sigils)
+        return plain if is_usable else None
 
     def _start(self, text: str, end: int) -> int:
         """Where the expression begins that ends here."""
@@ -216,7 +223,7 @@ class Source:
 
     def _word_before(self, text: str, end: int) -> int:
         at = end
-        while at and (text[at - 1].isalnum() or text[at - 1] in "_$@#"):
+        while at and (text[at - 1].isalnum() or text[at - 1] in "_$" or text[at - 1] in self._sigils):
             at -= 1
         return at
 
