@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from codecairn.parse.facts import Site
-from codecairn.parse.kinds import TYPES
+from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.expressions import Expressions
 from codecairn.resolve.known import Known, known
 from codecairn.resolve.members import Members
@@ -133,7 +133,10 @@ class Engine:
         return UNBOUND if is_open else FOREIGN
 
     def _may_stand_for(self, value: Value, name: str) -> bool:
-        """Whether a generic of another project holds what has such a member, and may pass it on as its own."""
+        """Whether a value may turn out to be another that has such a member: what a decorator made of a function, or
+        what a generic of another project holds and passes on as its own."""
+        if isinstance(value, Definition):
+            return self.symbol(value).kind in CALLABLE and self.expressions.decorator(value) > 0
         held = self.expressions.element(value) if isinstance(value, Elements) else None
         return held is not None and isinstance(self.members.of(held, name), Definition)
 
