@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from codecairn.cancel import Cancel
 from codecairn.cli import main
+from codecairn.errors import Cancelled
+from codecairn.resolve.engine import Engine
+from codecairn.resolve.pick import picked
+from codecairn.resolve.references import references_to
+from codecairn.store.view import viewing
 from codecairn.tools.cut import MOST_TOKENS
 from tests.search.conftest import Asking, Built, asking, index
 from tests.support.doors import Door, open_door, service
@@ -304,6 +310,22 @@ def test_ids_outlive_a_change_of_line_and_signature(own: Callable[..., Asking]) 
     ids = [find(each, "f", path="a.py", line=line)["symbol"] for each, line in ((before, 1), (after, 4), (after, 8))]
     assert ids[0]["symbol_stable_id"] == ids[1]["symbol_stable_id"] != ids[2]["symbol_stable_id"]
     assert ids[0]["symbol_id"] == ids[1]["symbol_id"] != ids[2]["symbol_id"]
+
+
+def test_a_withdrawn_call_ends_between_two_files_and_spoils_nothing(own: Callable[..., Asking]) -> None:
+    users = {f"user{number}.py": "from a import target\n\n\ntarget()\n" for number in range(20)}
+    many = own({"a.py": "def target(): ...\n", **users})
+    opened = many.project.index.opened()
+    assert opened is not None
+    with viewing(opened.store, opened.lexical, str(many.root), many.project.guard.blocks) as view:
+        assert view is not None
+        cancel = Cancel()
+        engine = Engine(view, cancel)
+        target = picked(engine, "target")
+        cancel.set()
+        with pytest.raises(Cancelled):
+            references_to(engine, target)
+    assert find(many, "target")["total_references"] == 40
 
 
 def refs(built: Built, *arguments: str) -> Result:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from codecairn.cancel import Cancel
 from codecairn.parse.facts import Site
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.expressions import Expressions
@@ -46,8 +47,9 @@ UNBOUND = Bound(None)
 
 
 class Engine:
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: View, cancel: Cancel | None = None) -> None:
         self.view = view
+        self.cancel = Cancel() if cancel is None else cancel
         self.known: Known = known(view)
         self.modules = Modules(view, self.known)
         self.names = Names(self)

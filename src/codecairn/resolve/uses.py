@@ -57,6 +57,7 @@ def _found(engine: Engine, name: str, language: str) -> Uses:
 
 def _mentioning(engine: Engine, name: str, language: str) -> Iterator[tuple[int, LinkTable]]:
     for file in engine.using(name):
+        engine.cancel.check()
         if _is_related(file, language):
             links = engine.known.links(engine.view, file.id)
             if names_in(links, name) or names_in(links, "*"):

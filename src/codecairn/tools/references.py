@@ -91,7 +91,7 @@ def find_references(
     offset = offset_of(cursor)
 
     def answer(view: View) -> References:
-        engine = Engine(view)
+        engine = Engine(view, call.cancel)
         target = _meant(engine, project, stands, symbol_name, path, line)
         rows = _rows(engine, target, kind)
         return _answered(engine, target, stands, rows, offset, limit, include_unresolved=include_unresolved)
