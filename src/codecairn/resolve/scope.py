@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -175,13 +177,15 @@ class FileScope:
 
     def _found(self, name: str) -> list[Variable]:
         places, compiled = self.source.declarable(name), self.compiled
-        found: list[Variable | None] = []
-        for start, text in self.source.marked(places, len(name), self.rules.reach):
-            found += [self._block(start + at) for at in _named(compiled.blocks, text)]
-            found += [self._parameter(start + at) for at in _named(compiled.parameters, text)]
-            found += [self._taken_apart(start + at) for at in _named(compiled.taken_apart, text)]
-            found += [self._expression(start + at) for at in _named(compiled.expressions, text)]
-            found += [self._generic(start + at) for at in _named(compiled.generics, text)]
+        if not places:
+            return []
+        text, begins = self.source.marked(places, len(name), self.rules.reach)
+        kinds: tuple[tuple[tuple[re.Pattern[str], ...], Callable[[int], Variable | None]], ...] = (
+            (compiled.blocks, self._block), (compiled.parameters, self._parameter),
+            (compiled.taken_apart, self._taken_apart), (compiled.expressions, self._expression),
+            (compiled.generics, self._generic),
+        )  # fmt: skip
+        found = [declared(_origin(begins, at)) for patterns, declared in kinds for at in _named(patterns, text)]
         return [each for each in found if each is not None and each.span.size]
 
     def _block(self, at: int) -> Variable:
@@ -333,6 +337,11 @@ class FileScope:
             return False
         before = code[max(0, position - 200) : position].rstrip()
         return before.endswith((",", "{", "(", ";")) or "\n" in code[len(before) + max(0, position - 200) : position]
+
+
+def _origin(begins: list[tuple[int, int]], at: int) -> int:
+    joined, start = begins[bisect_right(begins, (at, sys.maxsize)) - 1]
+    return start + at - joined
 
 
 def _named(patterns: tuple[re.Pattern[str], ...], text: str) -> Iterator[int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
 from functools import cached_property
 from itertools import accumulate
 from typing import Literal, NamedTuple
@@ -19,6 +18,7 @@ _FARTHEST = 4000
 
 MARK = "\xff"
 """Stands in no text that is read as UTF-8, byte by byte; a letter to regular expressions."""
+_BETWEEN = "\n\1;=;:\1\n"
 _AFTER = 120
 """Bytes after a word in which it is seen whether it is declared there."""
 
@@ -146,10 +146,10 @@ class Source:
         before, after = self.code[start - 1 : start], self.code[end : end + 1]
         return not (before.isalnum() or before in ("_", "$") or after.isalnum() or after in ("_", "$"))
 
-    def marked(self, places: list[int], length: int, reach: int) -> Iterator[tuple[int, str]]:
-        """The stretches around some words, with the words replaced by a mark that no text has."""
-        if not places:
-            return
+    def marked(self, places: list[int], length: int, reach: int) -> tuple[str, list[tuple[int, int]]]:
+        """The stretches around some words, the words replaced by a mark that no text has, joined by what no pattern
+        reaches across; and for each where it begins there and here."""
+        stretches, begins, joined = list[str](), list[tuple[int, int]](), 0
         windows = [[max(0, places[0] - reach), places[0] + length + _AFTER]]
         for at in places[1:]:
             if at - reach <= windows[-1][1]:
@@ -162,7 +162,10 @@ class Source:
             for at in places:
                 if start <= at < end:
                     text = text[: at - start] + MARK * length + text[at - start + length :]
-            yield start, text
+            stretches.append(text)
+            begins.append((joined, start))
+            joined += len(text) + len(_BETWEEN)
+        return _BETWEEN.join(stretches), begins
 
     # Expressions.
 

@@ -45,23 +45,25 @@ def _shelf(engine: Engine) -> Shelf[tuple[str, str], Uses]:
 
 def _found(engine: Engine, name: str, language: str) -> Uses:
     uses = Uses()
-    for file, links in _mentioning(engine, name, language):
+    for file, links, is_named in _mentioning(engine, name, language):
         uses.renamed.extend((file, each) for each in links.imports if each.name == name and each.alias)
         if any(name in (each.name, each.alias) or each.name == "*" for each in links.imports):
             uses.importing.append(file)
-        named = [site for site in links.sites() if site.name == name]
+        named = [site for site in links.sites() if site.name == name] if is_named else []
         scope = engine.scope(file) if named else None
         uses.sites.extend((file, site, engine.bind(scope, site)) for site in named if scope is not None)
     return uses
 
 
-def _mentioning(engine: Engine, name: str, language: str) -> Iterator[tuple[int, LinkTable]]:
+def _mentioning(engine: Engine, name: str, language: str) -> Iterator[tuple[int, LinkTable, bool]]:
+    """The files whose links have the name, and those that may import it with everything else."""
     for file in engine.using(name):
         engine.cancel.check()
         if _is_related(file, language):
             links = engine.known.links(engine.view, file.id)
-            if names_in(links, name) or names_in(links, "*"):
-                yield file.id, link_table(links)
+            is_named = names_in(links, name)
+            if is_named or names_in(links, "*"):
+                yield file.id, link_table(links), is_named
 
 
 def _is_related(file: FileRow, language: str) -> bool:
