@@ -56,7 +56,9 @@ class Expressions:
                 return value
             if isinstance(value, Parent) and step.kind == "call":
                 continue
-            if step.kind == "name":
+            if step.text == "this" and isinstance(value, Definition):
+                value = Instance(value)
+            elif step.kind == "name":
                 value = self.attribute(value, step.text, is_called=_is_call(steps, number))
             else:
                 value = self.called(value) if step.kind == "call" else self.element(value)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from codecairn.parse.facts import Import
-from codecairn.parse.kinds import CALLABLE
+from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.values import (
     OUTSIDE,
@@ -116,6 +116,13 @@ class Members:
             if isinstance(found, Definition):
                 return found
         return None
+
+    def made(self, definition: Definition) -> Definition | None:
+        """The type whose constructor it is, where constructors are named as their type is."""
+        symbols, symbol = self._engine.scope(definition.file).symbols, self._engine.symbol(definition)
+        owner = symbols[symbol.parent] if symbol.parent >= 0 and symbol.kind in CALLABLE else None
+        is_made = owner is not None and owner.kind in TYPES and owner.name == symbol.name
+        return Definition(definition.file, symbol.parent) if is_made else None
 
     def _is_joined(self, scope: FileScope, row: FileRow) -> bool:
         return row.id in {each.id for each in self._engine.modules.beside(scope)}

@@ -134,7 +134,7 @@ class Names:
             type_ = self._type_of_scope(scope, symbol)
             found = self._engine.members.of_type(type_, name) if type_ else None
             if isinstance(found, Definition):
-                return found
+                return self._engine.members.made(found) or found
         return None
 
     def _variable(self, scope: FileScope, name: str, variables: list[Variable], position: int) -> Value | None:

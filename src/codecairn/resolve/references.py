@@ -50,12 +50,14 @@ class Found:
 
 def references_to(engine: Engine, target: Definition) -> Found:
     group = _group(engine, target)
-    merged = _merged(engine, target)
+    merged, made = _merged(engine, target), engine.members.made(target)
     names = _names(engine, target, group)
     references: list[Reference] = []
     unresolved: list[Unresolved] = []
     for file, site, bound in _sites(engine, target, names):
-        if bound.definition in group or (site.kind == "imports" and bound.definition in merged):
+        is_import = site.kind == "imports" and bound.definition in merged
+        is_made = site.kind == "calls" and made is not None and bound.definition == made
+        if bound.definition in group or is_import or is_made:
             references.append(
                 Reference(
                     file, site.line, site.column, site.kind, site.symbol, bound.resolver, CONFIDENCE[bound.resolver]
