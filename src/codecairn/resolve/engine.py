@@ -88,6 +88,15 @@ class Engine:
         return [self.known.rows[each] for each in found if each in self.known.rows]
 
     def bind(self, scope: FileScope, site: Site) -> Bound:
+        bound = self._bound(scope, site)
+        if bound.definition is None or not scope.rules.fields_apart or site.kind not in ("calls", "references"):
+            return bound
+        is_called = site.kind == "calls" or scope.source.code.endswith(
+            "::", 0, scope.source.position(site.line, site.column)
+        )
+        return bound._replace(definition=self.members.namesake(bound.definition, is_called=is_called))
+
+    def _bound(self, scope: FileScope, site: Site) -> Bound:
         if site.kind == "imports":
             return self._bind_import(scope, site)
         if not site.qualifier and not scope.may_see(site.name):

@@ -124,6 +124,15 @@ class Members:
         is_made = owner is not None and owner.kind in TYPES and owner.name == symbol.name
         return Definition(definition.file, symbol.parent) if is_made else None
 
+    def namesake(self, definition: Definition, *, is_called: bool) -> Definition:
+        """Of a field and a method of one name in one type, the method where it is called and the field elsewhere."""
+        scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
+        if symbol.parent < 0 or (symbol.kind in CALLABLE) == is_called:
+            return definition
+        named = (each for each in scope.named[symbol.name] if each.parent == symbol.parent and each.kind not in TYPES)
+        other = next((each.number for each in named if (each.kind in CALLABLE) == is_called), symbol.number)
+        return Definition(definition.file, other)
+
     def _is_joined(self, scope: FileScope, row: FileRow) -> bool:
         return row.id in {each.id for each in self._engine.modules.beside(scope)}
 

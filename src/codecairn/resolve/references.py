@@ -147,7 +147,7 @@ def _is_one(scope: FileScope, one: str, other: str) -> bool:
         return True
     if scope.rules.splits_types and "interface" in (one, other):
         return {one, other} <= {"interface", "class"}
-    return {one, other} <= {"function", "method", "field"}
+    return not scope.rules.fields_apart and {one, other} <= {"function", "method", "field"}
 
 
 def _names(engine: Engine, target: Definition, group: set[Definition]) -> set[str]:

@@ -25,6 +25,13 @@ _TEMPLATE = r"`(?:\\.|[^`\\])*`"
 _EXPRESSION_LITERAL = (
     r"(?:(?<=[=(,:\[!&|?][ ])|(?<=[=(,:\[!&|?]))/(?![/*\s])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/"
 )
+_NO_TYPE = (
+    "return", "new", "as", "is", "not", "enum", "class", "struct", "interface", "record", "trait", "object", "else",
+    "case", "throw", "in", "await", "yield", "goto", "delete", "extends", "implements", "instanceof", "namespace",
+    "package", "import", "using",
+)  # fmt: skip
+_TYPE = r"[\w>\]?*&]" + "".join(rf"(?<!\b{word})" for word in _NO_TYPE) + r"\s+[*&]?"
+"""The end of a type and the space before the name declared: words that stand before a name and declare none are not."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +48,10 @@ class Rules:
     scopes: Literal["indent", "braces"] = "braces"
     blocks: tuple[str, ...] = (
         r"\b(?:var|let|val|const|final|auto|my|local|mut)\s+(?P<n>NAME)\b(?!\s*[\w<*&:])",
-        r"[\w>\]?*&]\s+[*&]?(?P<n>NAME)\s*(?:=(?![=>])|;|:(?!:))",
+        rf"{_TYPE}(?P<n>NAME)\s*(?:=(?![=>])|;|:(?!:))",
         r"(?<![\w.])(?P<n>NAME)\s*:=",
     )
-    parameters: tuple[str, ...] = (r"[(,]\s*(?P<n>NAME)\s*:(?!:)", r"[\w>\]?*&]\s+[*&]?(?P<n>NAME)\s*[,)]")
+    parameters: tuple[str, ...] = (r"[(,]\s*(?P<n>NAME)\s*:(?!:)", rf"{_TYPE}(?P<n>NAME)\s*[,)]")
     taken_apart: tuple[str, ...] = ()
     """Parameters inside a pattern that takes an argument apart."""
     primitives: frozenset[str] = frozenset()
@@ -63,6 +70,8 @@ class Rules:
     index: tuple[str, ...] = ()
     splits_types: bool = False
     """A type and a value may share a name and are two things."""
+    fields_apart: bool = False
+    """A field and a method may share a name and are two things."""
     overrides_are_one: bool = False
     """References to a member are also those to what it overrides and what overrides it."""
     casts: frozenset[str] = frozenset()
@@ -175,6 +184,7 @@ _RUST = Rules(
 
 _HASHED = Rules(opaque=rf"{_HASH}|{_QUOTED}|{_SINGLE}", shares="all", imports="none")
 _JAVA = Rules(
+    fields_apart=True,
     guesses=False,
     sigils="",
     values=frozenset({"List", "Set", "Map", "Collection", "Iterable", "Optional", "Stream", "Iterator"}),

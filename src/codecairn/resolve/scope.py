@@ -186,7 +186,16 @@ class FileScope:
             (compiled.generics, self._generic),
         )  # fmt: skip
         found = [declared(_origin(begins, at)) for patterns, declared in kinds for at in _named(patterns, text)]
-        return [each for each in found if each is not None and each.span.size]
+        fields = self._field_lines(name) if self.rules.implicit_members else ()
+        return [each for each in found if each and each.span.size and self.source.line_of(each.position) not in fields]
+
+    def _field_lines(self, name: str) -> set[int]:
+        """Where a type declares fields of a name: as a variable does, and they are none."""
+        return {
+            each.name_line
+            for each in self.named.get(name, ())
+            if each.kind not in CALLABLE | TYPES and each.parent >= 0 and self.symbols[each.parent].kind in TYPES
+        }
 
     def _block(self, at: int) -> Variable:
         if self.rules.scopes == "braces":
