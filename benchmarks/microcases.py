@@ -38,6 +38,7 @@ from measure import markdown
 
 from codecairn.cancel import Cancel
 from codecairn.config import Settings
+from codecairn.errors import ProjectNotFound
 from codecairn.index.run import Options
 from codecairn.parse.facts import Import, Site
 from codecairn.parse.kinds import CALLABLE, TYPES
@@ -134,8 +135,11 @@ def _case(category: str, name: str, files: dict[str, str], asked: Callable[[Engi
     """A project of its own and what to ask of it."""
 
     def answers() -> list[Answer]:
-        with _resolving(files) as engine:
-            return list(asked(engine))
+        try:
+            with _resolving(files) as engine:
+                return list(asked(engine))
+        except ProjectNotFound:
+            return [Answer("missed", "none of its files is source")]
 
     return Case(category, name, answers)
 
@@ -380,7 +384,7 @@ def _stack_graphs(folder: Path) -> Iterator[Case]:
         ):
             name = path.relative_to(language)
             category = f"stack-graphs: {short}"
-            files = _fragments(name.as_posix(), _text(path))
+            files = _fragments(name.name, _text(path))
             yield _case(category, name.as_posix(), files, partial(_located, files=files))
 
 
