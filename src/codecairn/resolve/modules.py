@@ -69,10 +69,11 @@ class Modules:
         return None
 
     def _roots(self, scope: FileScope, folder: str) -> list[str]:
-        """Where absolute imports are looked for: the folders above that are no packages, and `src` in them."""
+        """Where absolute imports are looked for: the folders above that are no packages, and `src` in them; at last the
+        project itself, even where it has become one."""
         roots = []
         while True:
-            if not any(posixpath.join(folder, f"{index}{ending}") in self.files
+            if not folder or not any(posixpath.join(folder, f"{index}{ending}") in self.files
                        for index in scope.rules.index for ending in scope.rules.endings):  # fmt: skip
                 roots += [folder, posixpath.join(folder, "src")]
             if not folder:
