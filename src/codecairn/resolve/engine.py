@@ -13,6 +13,8 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+import msgspec
+
 from codecairn.cancel import Cancel
 from codecairn.parse.facts import Site
 from codecairn.parse.kinds import CALLABLE, TYPES
@@ -99,6 +101,8 @@ class Engine:
     def _bound(self, scope: FileScope, site: Site) -> Bound:
         if site.kind == "imports":
             return self._bind_import(scope, site)
+        if scope.rules.attribute and self._is_attribute(scope, site):
+            site = msgspec.structs.replace(site, name=site.name + scope.rules.attribute)
         if not site.qualifier and not scope.may_see(site.name):
             return FOREIGN
         position = scope.source.position(site.line, site.column)
@@ -116,6 +120,12 @@ class Engine:
         if isinstance(value, Definition):
             return Bound(value, resolver)
         return UNBOUND if value is None or isinstance(value, Either) else FOREIGN
+
+    def _is_attribute(self, scope: FileScope, site: Site) -> bool:
+        """Whether a name is written without the ending that its type has."""
+        at = scope.source.position(site.line, site.column)
+        before = scope.source.code[max(0, at - _ATTRIBUTE_WITHIN) : at]
+        return _ATTRIBUTE.search(before) is not None and bool(self.named(site.name + scope.rules.attribute))
 
     def _bind_import(self, scope: FileScope, site: Site) -> Bound:
         near = [each for each in scope.imports_of(site.name) if each.line <= site.line]
@@ -181,6 +191,8 @@ class Engine:
         )
 
 
+_ATTRIBUTE_WITHIN = 40
+_ATTRIBUTE = re.compile(r"(?:^|\n|[^\w)\]\s])\s*\[\s*(?:\w+:\s*)?\Z")
 _RESULT_BEFORE = re.compile(r"\)\s{0,9}:\s{0,9}\Z")
 """A brace after this begins the type of a result."""
 _KEYWORD_BEFORE = re.compile(r"\b(?:extends|implements|as|keyof|infer|is|satisfies|readonly|type)\s*$")

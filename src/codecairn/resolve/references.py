@@ -154,6 +154,8 @@ def _names(engine: Engine, target: Definition, group: set[Definition]) -> set[st
     """The names a definition goes by: its own, and those that imports give it."""
     symbol, language = engine.symbol(target), engine.known.rows[target.file].language
     names, waiting = {symbol.name}, [symbol.name]
+    if (ending := engine.scope(target.file).rules.attribute) and symbol.name.endswith(ending):
+        names.add(symbol.name.removesuffix(ending))
     while waiting:
         for file, each in uses_of(engine, waiting.pop(), language).renamed:
             if each.alias not in names and each.alias != "default":

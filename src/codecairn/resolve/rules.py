@@ -70,6 +70,8 @@ class Rules:
     index: tuple[str, ...] = ()
     splits_types: bool = False
     """A type and a value may share a name and are two things."""
+    attribute: str = ""
+    """How the names of types end that may be left off in `[Name]`."""
     fields_apart: bool = False
     """A field and a method may share a name and are two things."""
     overrides_are_one: bool = False
@@ -192,7 +194,8 @@ _JAVA = Rules(
 
 _OF: dict[str, Rules] = {
     "python": _PYTHON, "typescript": _SCRIPT, "tsx": _SCRIPT, "javascript": _SCRIPT, "go": _GO, "rust": _RUST,
-    "java": _JAVA, "csharp": _JAVA, "kotlin": replace(_JAVA, guesses=True), "scala": replace(_JAVA, guesses=True),
+    "java": _JAVA, "csharp": replace(_JAVA, attribute="Attribute"),
+    "kotlin": replace(_JAVA, guesses=True), "scala": replace(_JAVA, guesses=True),
     "swift": Rules(shares="all"),
     "php": Rules(opaque=rf"{_SLASHES}|{_HASH}|{_QUOTED}|{_SINGLE}", classes=frozenset({"self", "static"}),
                  selves=frozenset({"$this", "this"}), supers=frozenset({"parent"}), implicit_members=False),
