@@ -18,7 +18,7 @@ internal static class CSharpReferences
 {
     private sealed class Found
     {
-        public string Kind = "", Name = "", Path = "";
+        public string Kind = "", Name = "", Path = "", Owner = "";
         public int Line;
         public readonly SortedSet<(string, int)> References = new SortedSet<(string, int)>();
     }
@@ -45,7 +45,7 @@ internal static class CSharpReferences
         }
         Console.WriteLine(JsonSerializer.Serialize(symbols.Values.Select(each => new
         {
-            kind = each.Kind, line = each.Line, path = each.Path, symbol = each.Name,
+            kind = each.Kind, line = each.Line, path = each.Path, symbol = each.Name, owner = each.Owner,
             refs = each.References.Select(place => new object[] { place.Item1, place.Item2 }),
         })));
         return 0;
@@ -69,7 +69,11 @@ internal static class CSharpReferences
             {
                 var (path, line) = Place(name, root);
                 var owner = kind == "class" ? "" : symbol.ContainingType?.Name + ".";
-                symbols[symbol] = new Found { Kind = kind, Name = owner + name.ValueText, Path = path, Line = line };
+                symbols[symbol] = new Found
+                {
+                    Kind = kind, Name = owner + name.ValueText, Path = path, Line = line,
+                    Owner = symbol.ContainingType?.ToDisplayString() ?? "",
+                };
             }
         }
     }

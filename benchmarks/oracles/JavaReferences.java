@@ -41,20 +41,22 @@ public final class JavaReferences {
         final String name;
         final String path;
         final long line;
+        final String owner;
         final TreeSet<String> references = new TreeSet<>();
 
-        Symbol(String kind, String name, String path, long line) {
+        Symbol(String kind, String name, String path, long line, String owner) {
             this.kind = kind;
             this.name = name;
             this.path = path;
             this.line = line;
+            this.owner = owner;
         }
 
         @Override
         public String toString() {
             return String.format(
-                "{\"kind\": \"%s\", \"line\": %d, \"path\": \"%s\", \"refs\": [%s], \"symbol\": \"%s\"}",
-                kind, line, path, String.join(", ", references), name);
+                "{\"kind\": \"%s\", \"line\": %d, \"path\": \"%s\", \"refs\": [%s], \"symbol\": \"%s\", \"owner\": \"%s\"}",
+                kind, line, path, String.join(", ", references), name, owner);
         }
     }
 
@@ -147,7 +149,9 @@ public final class JavaReferences {
             }
             Element owner = element.getEnclosingElement();
             String qualified = kind.equals("class") ? name : owner.getSimpleName() + "." + name;
-            symbols.putIfAbsent(element, new Symbol(kind, qualified, path, line(word.start())));
+            Tree around = trees.getTree(owner);
+            String place = around == null ? "" : path + ":" + positions.getStartPosition(unit, around);
+            symbols.putIfAbsent(element, new Symbol(kind, qualified, path, line(word.start()), place));
         }
     }
 

@@ -18,7 +18,8 @@ from typing import Any
 def merged(symbols: list[dict[str, Any]]) -> list[dict[str, Any]]:
     groups: dict[tuple[str, str, str], list[dict[str, Any]]] = defaultdict(list)
     for each in symbols:
-        groups[each["path"], each["symbol"], each["kind"]].append(each)
+        if each["kind"] != "class":
+            groups[each["path"], each["owner"], each["symbol"]].append(each)
     for group in groups.values():
         uses = {(path, line) for each in group for path, line in each["refs"]}
         uses |= {(each["path"], each["line"]) for each in group}
