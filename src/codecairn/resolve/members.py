@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.rank.filters import module_of
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.values import (
     OUTSIDE,
@@ -59,8 +60,17 @@ class Members:
                 held = self._engine.types.typed(value)
                 if held is not None and held != value and not isinstance(held, Local):
                     return self.of(held, name)
-            return self.of_type(value, name, wants)
+            declared = self._declared_module(value) if symbol.kind == "module" else None
+            return self.exported(declared, name, wants) if declared else self.of_type(value, name, wants)
         return OUTSIDE if isinstance(value, Outside | Elements) else None
+
+    def _declared_module(self, definition: Definition) -> Module | None:
+        """The file that `mod name;` says is there."""
+        scope = self._engine.scope(definition.file)
+        if scope.rules.imports != "crate":
+            return None
+        around = Module((), module_of(scope.row))
+        return self._engine.modules.submodule(scope, around, self._engine.symbol(definition).path)
 
     def of_type(self, definition: Definition, name: str, wants: str = "any") -> Definition | Outside | None:
         """A member of a type, its own or inherited; Outside where it may be one that a type outside has."""

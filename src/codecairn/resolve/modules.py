@@ -128,17 +128,18 @@ class Modules:
         return self._go_modules[folder]
 
     def _crate(self, scope: FileScope, module: str) -> Module | None:
-        own = module_of(scope.row).split("::")
+        own = [part for part in module_of(scope.row).split("::") if part]
+        crate = [] if scope.row.path.startswith("src/") else own[:1]
         parts = module.split("::")
         if parts[0] == "crate":
-            parts = own[:1] + parts[1:]
+            parts = crate + parts[1:]
         elif parts[0] == "self":
             parts = own + parts[1:]
         elif parts[0] == "super":
             while parts and parts[0] == "super":
                 own, parts = own[:-1], parts[1:]
             parts = own + parts
-        for base in (parts, own + parts, own[:1] + parts):
+        for base in (parts, own + parts, crate + parts):
             if files := self._known.packages.get((scope.row.language, "::".join(base))):
                 return Module(tuple(each.id for each in files), "::".join(base))
         return None
@@ -159,5 +160,6 @@ class Modules:
             return None
         if scope.rules.imports == "dotted":
             return self._at(scope, posixpath.join(module.folder, name))
-        files = self._known.packages.get((scope.row.language, f"{module.folder}::{name}"))
-        return Module(tuple(each.id for each in files), f"{module.folder}::{name}") if files else None
+        path = f"{module.folder}::{name}" if module.folder else name
+        files = self._known.packages.get((scope.row.language, path))
+        return Module(tuple(each.id for each in files), path) if files else None
