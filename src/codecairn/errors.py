@@ -26,7 +26,8 @@
     ├── MergeBaseFailed              merge_base_failed         -32603  ProcessingError
     ├── RateLimited                  internal_error            -32603  RateLimitError
     ├── TimedOut                     internal_error            -32603  ProcessingError
-    └── Cancelled                    internal_error            -32603  ProcessingError
+    ├── Cancelled                    internal_error            -32603  ProcessingError
+    └── EncoderFailed                internal_error            -32603  ProcessingError
 
 `code` is the string registry of the ref tools, `number` the JSON-RPC code, `kind` the type the git tools print.
 """

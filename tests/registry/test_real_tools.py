@@ -79,8 +79,13 @@ def test_every_advertised_tool_has_an_output_schema(repo: Repo, connect: Callabl
         Draft202012Validator.check_schema(REAL.tools[entry["name"]].output_schema)
 
 
+CHARACTERS_PER_TOKEN = 4.2
+"""Of the list of tools as it is sent; two public tokenisers made it 4.3."""
+
+
 def test_the_list_of_tools_costs_under_five_thousand_tokens() -> None:
-    assert len(json.dumps(jsonrpc.listed(REAL))) / 3.5 < 5_000
+    sent = json.dumps(jsonrpc.listed(REAL), separators=(",", ":"), ensure_ascii=False)
+    assert len(sent) / CHARACTERS_PER_TOKEN < 5_000
 
 
 def plain_arguments(declared: Tool) -> dict[str, Any]:

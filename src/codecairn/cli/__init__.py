@@ -12,15 +12,18 @@ COMMANDS = {
     "call": "Call one tool and print its answer.",
     "demo": "Show what Cairn does, on the repository you are in, through a real MCP client.",
     "gates": "Evaluate the policy gates of the instruction catalogue.",
+    "graph": "Show who calls a symbol and what it calls.",
     "index": "Index a project, or bring its index up to date.",
     "instructions": "Check the instruction catalogue, or import rules into it.",
-    "outline": "Print the symbols of source files.",
+    "outline": "Print the symbols of files or folders.",
     "projects": "List what is indexed on this machine, or prune what is gone.",
     "reference": "Print the reference of tools and commands as Markdown.",
+    "refs": "Where a symbol is used, each use with its line.",
     "schemas": "Print the whole JSON Schemas of the tools.",
     "search": "Search the code of a project.",
     "serve": "Serve the tools over stdio, or over HTTP with --http.",
     "status": "Say whether a project is indexed, how much of it, and how fresh.",
+    "symbol": "Print the definition of a name with its source.",
 }
 
 

@@ -35,7 +35,7 @@ def command(
     explain: bool,
     structured: bool,
 ) -> None:
-    project = str(_project(root))
+    project = str(project_around(root))
     options = {"language": language, "path_filter": path_filter}
     asked = {"path": project, "query": " ".join(query), "limit": limit, "search_mode": mode, **options}
     if called("get_status", {"path": project})["metadata"]["freshness_status"] != "fresh":
@@ -53,7 +53,7 @@ def command(
     sys.exit(0 if answer["results"] else 1)
 
 
-def _project(root: Path) -> Path:
+def project_around(root: Path) -> Path:
     """The repository around the folder, as a person inside a subfolder means."""
     here = root.resolve()
     return next((each for each in (here, *here.parents) if (each / ".git").exists()), here)

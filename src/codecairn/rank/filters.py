@@ -31,6 +31,9 @@ class Filters:
     def asks_of_symbols(self) -> bool:
         return bool(self.kinds or self.patterns or self.packages)
 
+    def keep(self, file: FileRow, symbol: SymbolRow) -> bool:
+        return self.keep_file(file) and self.keep_symbol(file, symbol)
+
     def keep_file(self, file: FileRow) -> bool:
         if self.language and file.language != self.language:
             return False

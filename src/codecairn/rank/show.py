@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from codecairn.parse.chunks import own_lines
 from codecairn.parse.facts import Chunk
-from codecairn.store.version import ChunkRow
+from codecairn.store.version import ChunkRow, SymbolRow
 from codecairn.store.view import FileRow, View
 
 LONGEST_CONTENT = 160
@@ -40,12 +40,14 @@ def shown(view: View, file: FileRow, chunk: ChunkRow, symbol: int) -> Shown:
 def extent_of(view: View, file: int, number: int, symbol: int) -> tuple[int, int]:
     """From the comment above a symbol to its end, however many chunks it has."""
     chunk, head = view.chunk(file, number), view.symbol(file, symbol) if symbol >= 0 else None
-    if head is None:
-        return chunk.start_line, chunk.end_line
-    pieces = [each for each in view.chunks(file) if each.symbol == symbol]
+    return (chunk.start_line, chunk.end_line) if head is None else extent_of_symbol(view, file, head)
+
+
+def extent_of_symbol(view: View, file: int, symbol: SymbolRow) -> tuple[int, int]:
+    pieces = [each for each in view.chunks(file) if each.symbol == symbol.number]
     if not pieces:
-        return head.start_line, head.end_line
-    return min(each.start_line for each in pieces), max(head.end_line, pieces[0].start_line)
+        return symbol.start_line, symbol.end_line
+    return min(each.start_line for each in pieces), max(symbol.end_line, pieces[0].start_line)
 
 
 def _content(

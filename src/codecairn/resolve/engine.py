@@ -13,8 +13,11 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+import msgspec
+
+from codecairn.cancel import Cancel
 from codecairn.parse.facts import Site
-from codecairn.parse.kinds import TYPES
+from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.expressions import Expressions
 from codecairn.resolve.known import Known, known
 from codecairn.resolve.members import Members
@@ -23,7 +26,7 @@ from codecairn.resolve.names import Names
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.source import Step
 from codecairn.resolve.types import Types
-from codecairn.resolve.values import Definition, Elements, Local, Module, Outside, Resolver, Value
+from codecairn.resolve.values import Definition, Either, Elements, Local, Module, Resolver, Value
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow, View
 from codecairn.words import identifiers
@@ -46,8 +49,9 @@ UNBOUND = Bound(None)
 
 
 class Engine:
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: View, cancel: Cancel | None = None) -> None:
         self.view = view
+        self.cancel = Cancel() if cancel is None else cancel
         self.known: Known = known(view)
         self.modules = Modules(view, self.known)
         self.names = Names(self)
@@ -55,6 +59,7 @@ class Engine:
         self.types = Types(self)
         self.members = Members(self)
         self.busy: set[object] = set()
+        self._scopes: dict[int, FileScope] = {}
 
     def once(self, question: object, answer: Callable[[], Value | None]) -> Value | None:
         """The answer to a question; nothing where it waits for itself, or too many wait already."""
@@ -67,7 +72,9 @@ class Engine:
             self.busy.discard(question)
 
     def scope(self, file: int) -> FileScope:
-        return self.known.scope(self.view, file)
+        if file not in self._scopes:
+            self._scopes[file] = self.known.scope(self.view, file)
+        return self._scopes[file]
 
     def symbol(self, definition: Definition) -> SymbolRow:
         return self.scope(definition.file).symbols[definition.number]
@@ -79,11 +86,23 @@ class Engine:
     def using(self, name: str) -> list[FileRow]:
         """The files in which a name stands; the index keeps names without their sigils."""
         words = identifiers(name)
-        return self.view.using(max(words, key=len)) if words else []
+        found = self.view.using(max(words, key=len)) if words else []
+        return [self.known.rows[each] for each in found if each in self.known.rows]
 
     def bind(self, scope: FileScope, site: Site) -> Bound:
+        bound = self._bound(scope, site)
+        if bound.definition is None or not scope.rules.fields_apart or site.kind not in ("calls", "references"):
+            return bound
+        is_called = site.kind == "calls" or scope.source.code.endswith(
+            "::", 0, scope.source.position(site.line, site.column)
+        )
+        return bound._replace(definition=self.members.namesake(bound.definition, is_called=is_called))
+
+    def _bound(self, scope: FileScope, site: Site) -> Bound:
         if site.kind == "imports":
             return self._bind_import(scope, site)
+        if scope.rules.attribute and self._is_attribute(scope, site):
+            site = msgspec.structs.replace(site, name=site.name + scope.rules.attribute)
         if not site.qualifier and not scope.may_see(site.name):
             return FOREIGN
         position = scope.source.position(site.line, site.column)
@@ -100,7 +119,13 @@ class Engine:
             value, resolver = self.names.lookup(scope, site.name, position, reads=False)
         if isinstance(value, Definition):
             return Bound(value, resolver)
-        return FOREIGN if value is not None else UNBOUND
+        return UNBOUND if value is None or isinstance(value, Either) else FOREIGN
+
+    def _is_attribute(self, scope: FileScope, site: Site) -> bool:
+        """Whether a name is written without the ending that its type has."""
+        at = scope.source.position(site.line, site.column)
+        before = scope.source.code[max(0, at - _ATTRIBUTE_WITHIN) : at]
+        return _ATTRIBUTE.search(before) is not None and bool(self.named(site.name + scope.rules.attribute))
 
     def _bind_import(self, scope: FileScope, site: Site) -> Bound:
         near = [each for each in scope.imports_of(site.name) if each.line <= site.line]
@@ -125,9 +150,16 @@ class Engine:
                 isinstance(value, Definition) and self.symbol(value).kind in TYPES | {"module"}
             )
             return Bound(found, "qualified" if is_module else "receiver_type")
-        if isinstance(found, Outside) or isinstance(value, Outside | Module | Elements):
-            return FOREIGN
-        return FOREIGN
+        is_open = isinstance(found, Either) or self._may_stand_for(value, site.name)
+        return UNBOUND if is_open else FOREIGN
+
+    def _may_stand_for(self, value: Value, name: str) -> bool:
+        """Whether a value may turn out to be another that has such a member: what a decorator made of a function, or
+        what a generic of another project holds and passes on as its own."""
+        if isinstance(value, Definition):
+            return self.symbol(value).kind in CALLABLE and self.expressions.decorator(value) > 0
+        held = self.expressions.element(value) if isinstance(value, Elements) else None
+        return held is not None and isinstance(self.members.of(held, name), Definition)
 
     def _by_unique_name(self, scope: FileScope, site: Site) -> Bound:
         """The only member of a name, where nothing is known of what stands before the dot."""
@@ -159,6 +191,10 @@ class Engine:
         )
 
 
+_ATTRIBUTE_WITHIN = 40
+_ATTRIBUTE = re.compile(r"(?:^|\n|[^\w)\]\s])\s*\[\s*(?:\w+:\s*)?\Z")
+_RESULT_BEFORE = re.compile(r"\)\s{0,9}:\s{0,9}\Z")
+"""A brace after this begins the type of a result."""
 _KEYWORD_BEFORE = re.compile(r"\b(?:extends|implements|as|keyof|infer|is|satisfies|readonly|type)\s*$")
 
 
@@ -170,7 +206,11 @@ def _is_type_position(scope: FileScope, start: int, end: int) -> bool:
         return False
     if before.endswith(":") and after[:1] in (",", "}"):
         around = scope.source.around(start)
-        return around is None or code[around.start] != "{"
+        return (
+            around is None
+            or code[around.start] != "{"
+            or _RESULT_BEFORE.search(code, max(0, around.start - 20), around.start) is not None
+        )
     if before.endswith("=>") and after.startswith("=") and not after.startswith(("==", "=>")):
         return True
     if before.endswith((":", "<", "|", "&")) and not before.endswith(("||", "&&")):

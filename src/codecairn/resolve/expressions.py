@@ -12,6 +12,7 @@ from codecairn.resolve.values import (
     OUTSIDE,
     VARIABLES,
     Definition,
+    Either,
     Elements,
     Function,
     Instance,
@@ -20,6 +21,7 @@ from codecairn.resolve.values import (
     Outside,
     Parent,
     Value,
+    either,
 )
 from codecairn.store.version import SymbolRow
 
@@ -54,7 +56,9 @@ class Expressions:
                 return value
             if isinstance(value, Parent) and step.kind == "call":
                 continue
-            if step.kind == "name":
+            if step.text == "this" and isinstance(value, Definition):
+                value = Instance(value)
+            elif step.kind == "name":
                 value = self.attribute(value, step.text, is_called=_is_call(steps, number))
             else:
                 value = self.called(value) if step.kind == "call" else self.element(value)
@@ -97,9 +101,41 @@ class Expressions:
         symbol = self._engine.symbol(value)
         if symbol.kind in VARIABLES:
             return self._engine.types.typed(value)
-        return value
+        return (self.decorated(value) or value) if symbol.kind in CALLABLE else value
+
+    def decorated(self, definition: Definition) -> Value | None:
+        """What the outermost decorator makes of a function, where its result is told; None where there is none."""
+        at, scope = self.decorator(definition), self._engine.scope(definition.file)
+        return self._engine.once(("decorated", definition), lambda: self._decorated(scope, at)) if at else None
+
+    def decorator(self, definition: Definition) -> int:
+        """Where the expression of a function's outermost decorator begins; 0 where it has none."""
+        scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
+        start = scope.source.position(symbol.start_line, 0)
+        at = start + scope.indent(start)
+        is_one = scope.rules.scopes == "indent" and symbol.start_line < symbol.name_line
+        return at + 1 if is_one and scope.source.code.startswith("@", at) else 0
+
+    def _decorated(self, scope: FileScope, at: int) -> Value | None:
+        steps = scope.source.expression(at)
+        is_made = bool(steps) and steps[-1].kind == "call"
+        maker = self.evaluate(scope, steps[:-1] if is_made else steps, at)
+        if not isinstance(maker, Definition) or self._engine.symbol(maker).kind not in CALLABLE:
+            return None
+        results = [self.returned(each, None) for each in self._overloads(maker)]
+        if not is_made:
+            return either(each for each in results if isinstance(each, Instance))
+        return either(self.called(each) for each in results if isinstance(each, Function))
+
+    def _overloads(self, definition: Definition) -> list[Definition]:
+        scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
+        return [
+            Definition(definition.file, each.number) for each in scope.named[symbol.name] if each.path == symbol.path
+        ]
 
     def attribute(self, value: Value, name: str, *, is_called: bool) -> Value | None:
+        if isinstance(value, Either):
+            return either(self.attribute(each, name, is_called=is_called) for each in value.values)
         if isinstance(value, Elements):
             return value if name in _SAME else value if name not in _ELEMENT else Function(
                 value.type, value.file, value.position, value.me)  # fmt: skip
@@ -113,7 +149,7 @@ class Expressions:
             return self.returned(found, _owner(value))
         if symbol.kind in CALLABLE and is_called and symbol.returns:
             return Function(symbol.returns, found.file, self.inside(found), _owner(value))
-        return found
+        return found if is_called else self.read(found)
 
     def _is_property(self, definition: Definition) -> bool:
         scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
@@ -128,6 +164,8 @@ class Expressions:
         return scope.source.position(symbol.name_line, 0) if symbol.name_line else 0
 
     def called(self, value: Value | None) -> Value | None:
+        if isinstance(value, Either):
+            return either(self.called(each) for each in value.values)
         if isinstance(value, Elements):
             return value
         if isinstance(value, Function):
@@ -164,6 +202,8 @@ class Expressions:
         return None
 
     def element(self, value: Value | None) -> Value | None:
+        if isinstance(value, Either):
+            return either(self.element(each) for each in value.values)
         if isinstance(value, Elements):
             return self._engine.types.value(self._engine.scope(value.file), value.type, value.position, value.me)
         if isinstance(value, Instance):

@@ -9,22 +9,56 @@ from __future__ import annotations
 import posixpath
 import threading
 from collections import OrderedDict, defaultdict
+from collections.abc import Callable
 from functools import cached_property
+from typing import Any, Generic, TypeVar
 
+from codecairn.parse.facts import Import
 from codecairn.rank.filters import module_of
+from codecairn.resolve.packages import Manifests, manifests
 from codecairn.resolve.scope import FileScope
-from codecairn.resolve.values import Definition, Outside, Value
-from codecairn.store.version import SymbolRow
+from codecairn.resolve.values import Definition, Module, Outside, Value
+from codecairn.store.version import SymbolRow, link_table
 from codecairn.store.view import FileRow, View
 
-_MOST_SITES = 400_000
-"""Of all files that are kept, some 60 MB."""
+_MOST_SCOPE_BYTES = 96_000_000
+_MOST_LINK_BYTES = 32_000_000
+_SYMBOL_BYTES = 700
 _MOST_GENERATIONS = 4
 
-_scopes: OrderedDict[tuple[int, str], FileScope] = OrderedDict()
-_generations: OrderedDict[tuple[str, int, int, float | None], Known] = OrderedDict()
+_Key = TypeVar("_Key")
+_Kept = TypeVar("_Kept")
+
+
+class Shelf(Generic[_Key, _Kept]):
+    """What was used lately, up to a weight."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._weight = 0
+        self._kept: OrderedDict[_Key, tuple[_Kept, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: _Key) -> _Kept | None:
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+            return found[0] if found else None
+
+    def put(self, key: _Key, value: _Kept, weight: int) -> None:
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = (value, weight)
+                self._weight += weight
+            while len(self._kept) > 1 and self._weight > self._most:
+                self._weight -= self._kept.popitem(last=False)[1][1]
+
+
+_scopes: Shelf[tuple[int, str], FileScope] = Shelf(_MOST_SCOPE_BYTES)
+_links: Shelf[int, bytes] = Shelf(_MOST_LINK_BYTES)
+_generations: OrderedDict[tuple[str, int, int, float | None, Callable[[str], bool]], Known] = OrderedDict()
 _lock = threading.Lock()
-_weight = 0
 
 
 class Known:
@@ -35,6 +69,10 @@ class Known:
         self.rows = {file.id: file for file in files}
         self.members: dict[tuple[Definition, str, str], Definition | Outside | None] = {}
         self.values: dict[tuple[Definition, Definition | None], Value | None] = {}
+        self.imported: dict[tuple[int, Import, str], Value | None] = {}
+        self.modules: dict[tuple[str, str, str], Module | None] = {}
+        self.uses: Shelf[tuple[str, str], Any] | None = None
+        self._manifests: Manifests | None = None
         self._named: dict[str, list[tuple[FileRow, SymbolRow]]] = {}
 
     @cached_property
@@ -62,6 +100,11 @@ class Known:
                 found[file.language, module].append(file)
         return dict(found)
 
+    def manifests(self, view: View) -> Manifests:
+        if self._manifests is None:
+            self._manifests = manifests(view, self.files)
+        return self._manifests
+
     def named(self, view: View, name: str) -> list[tuple[FileRow, SymbolRow]]:
         if name not in self._named:
             self._named[name] = [each for each in view.named(name) if each[1].name == name]
@@ -70,26 +113,24 @@ class Known:
     def scope(self, view: View, file: int) -> FileScope:
         key = (file, self.rows[file].path)
         scope = _scopes.get(key)
-        if scope is not None:
-            return scope
-        scope = FileScope(self.rows[file], view.symbols(file), view.links(file), view.text(file))
-        _shelve(key, scope)
+        if scope is None:
+            symbols, links, text = view.symbols(file), self.links(view, file), view.text(file)
+            scope = FileScope(self.rows[file], symbols, link_table(links), text)
+            # The code without its strings comes to the text, once it is asked for.
+            _scopes.put(key, scope, 2 * len(text) + len(links) + _SYMBOL_BYTES * len(symbols))
         return scope
 
-
-def _shelve(key: tuple[int, str], scope: FileScope) -> None:
-    global _weight  # noqa: PLW0603 - one shelf for the process
-    with _lock:
-        if key not in _scopes:
-            _scopes[key] = scope
-            _weight += scope.weight
-        while len(_scopes) > 1 and _weight > _MOST_SITES:
-            _weight -= _scopes.popitem(last=False)[1].weight
+    def links(self, view: View, file: int) -> bytes:
+        found = _links.get(file)
+        if found is None:
+            found = view.links(file)
+            _links.put(file, found, len(found))
+        return found
 
 
 def known(view: View) -> Known:
     checkout = view.checkout
-    key = (checkout.root, checkout.id, checkout.generation, checkout.finished_at)
+    key = (checkout.root, checkout.id, checkout.generation, checkout.finished_at, view.is_blocked)
     with _lock:
         found = _generations.get(key)
     if found is None:

@@ -6,12 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from codecairn.parse.facts import Import
-from codecairn.parse.kinds import CALLABLE
+from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.rank.filters import module_of
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.values import (
     OUTSIDE,
     VARIABLES,
     Definition,
+    Either,
     Elements,
     Instance,
     Local,
@@ -20,6 +22,7 @@ from codecairn.resolve.values import (
     Parent,
     Shape,
     Value,
+    either,
 )
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow
@@ -36,6 +39,8 @@ class Members:
         self._engine = engine
 
     def of(self, value: Value, name: str, wants: str = "any") -> Value | None:
+        if isinstance(value, Either):
+            return either(self.of(each, name, wants) for each in value.values)
         if isinstance(value, Module):
             return self.exported(value, name, wants)
         if isinstance(value, Shape):
@@ -55,8 +60,17 @@ class Members:
                 held = self._engine.types.typed(value)
                 if held is not None and held != value and not isinstance(held, Local):
                     return self.of(held, name)
-            return self.of_type(value, name, wants)
+            declared = self._declared_module(value) if symbol.kind == "module" else None
+            return self.exported(declared, name, wants) if declared else self.of_type(value, name, wants)
         return OUTSIDE if isinstance(value, Outside | Elements) else None
+
+    def _declared_module(self, definition: Definition) -> Module | None:
+        """The file that `mod name;` says is there."""
+        scope = self._engine.scope(definition.file)
+        if scope.rules.imports != "crate":
+            return None
+        around = Module((), module_of(scope.row))
+        return self._engine.modules.submodule(scope, around, self._engine.symbol(definition).path)
 
     def of_type(self, definition: Definition, name: str, wants: str = "any") -> Definition | Outside | None:
         """A member of a type, its own or inherited; Outside where it may be one that a type outside has."""
@@ -112,6 +126,22 @@ class Members:
             if isinstance(found, Definition):
                 return found
         return None
+
+    def made(self, definition: Definition) -> Definition | None:
+        """The type whose constructor it is, where constructors are named as their type is."""
+        symbols, symbol = self._engine.scope(definition.file).symbols, self._engine.symbol(definition)
+        owner = symbols[symbol.parent] if symbol.parent >= 0 and symbol.kind in CALLABLE else None
+        is_made = owner is not None and owner.kind in TYPES and owner.name == symbol.name
+        return Definition(definition.file, symbol.parent) if is_made else None
+
+    def namesake(self, definition: Definition, *, is_called: bool) -> Definition:
+        """Of a field and a method of one name in one type, the method where it is called and the field elsewhere."""
+        scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
+        if symbol.parent < 0 or (symbol.kind in CALLABLE) == is_called:
+            return definition
+        named = (each for each in scope.named[symbol.name] if each.parent == symbol.parent and each.kind not in TYPES)
+        other = next((each.number for each in named if (each.kind in CALLABLE) == is_called), symbol.number)
+        return Definition(definition.file, other)
 
     def _is_joined(self, scope: FileScope, row: FileRow) -> bool:
         return row.id in {each.id for each in self._engine.modules.beside(scope)}
@@ -185,6 +215,15 @@ class Members:
 
     def imported(self, scope: FileScope, each: Import, wants: str = "any") -> Value | None:
         """What an import brings in; Outside where it is no part of the project."""
+        key, known = (scope.row.id, each, wants), self._engine.known.imported
+        if key in known:
+            return known[key]
+        value = self._imported(scope, each, wants)
+        if value is not None or not self._engine.busy:
+            known[key] = value
+        return value
+
+    def _imported(self, scope: FileScope, each: Import, wants: str) -> Value | None:
         if not each.module:
             return self.top(scope, each.name, wants)
         module = self._engine.modules.named(scope, each.module)

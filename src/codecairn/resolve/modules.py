@@ -11,7 +11,7 @@ from codecairn.resolve.scope import FileScope
 from codecairn.resolve.values import Module
 from codecairn.store.view import FileRow, View
 
-_SCRIPT_ENDING = re.compile(r"\.(?:[mc]?[jt]s|[jt]sx|d\.ts)$")
+_SCRIPT_ENDING = re.compile(r"\.(?:[mc]?[jt]s|[jt]sx|d\.[mc]?ts)$")
 _GO_MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 
 
@@ -24,10 +24,17 @@ class Modules:
 
     def named(self, scope: FileScope, module: str) -> Module | None:
         """The module that an import in a file names; None for what is not in the project."""
+        path = scope.row.path
+        key = (scope.row.language, path if scope.rules.imports == "crate" else posixpath.dirname(path), module)
+        if key not in self._known.modules:
+            self._known.modules[key] = self._found(scope, module) if module else None
+        return self._known.modules[key]
+
+    def _found(self, scope: FileScope, module: str) -> Module | None:
         ways = {"dotted": self._dotted, "path": self._path, "go": self._go, "crate": self._crate,
                 "package": self._package, "include": self._include}  # fmt: skip
         way = ways.get(scope.rules.imports)
-        return way(scope, module) if way is not None and module else None
+        return way(scope, module) if way is not None else None
 
     def beside(self, scope: FileScope) -> list[FileRow]:
         """The other files whose top-level names are seen in this one without an import."""
@@ -62,10 +69,11 @@ class Modules:
         return None
 
     def _roots(self, scope: FileScope, folder: str) -> list[str]:
-        """Where absolute imports are looked for: the folders above that are no packages, and `src` in them."""
+        """Where absolute imports are looked for: the folders above that are no packages, and `src` in them; at last the
+        project itself, even where it has become one."""
         roots = []
         while True:
-            if not any(posixpath.join(folder, f"{index}{ending}") in self.files
+            if not folder or not any(posixpath.join(folder, f"{index}{ending}") in self.files
                        for index in scope.rules.index for ending in scope.rules.endings):  # fmt: skip
                 roots += [folder, posixpath.join(folder, "src")]
             if not folder:
@@ -87,9 +95,13 @@ class Modules:
         return Module((), base) if is_folder else None
 
     def _path(self, scope: FileScope, module: str) -> Module | None:
-        if not module.startswith("."):
-            return None
-        base = posixpath.join(posixpath.dirname(scope.row.path), module)
+        folder = posixpath.dirname(scope.row.path)
+        if module.startswith("."):
+            return self._script(scope, posixpath.join(folder, module))
+        places = self._known.manifests(self._view).places(folder, module)
+        return next((found for place in places if (found := self._script(scope, place)) is not None), None)
+
+    def _script(self, scope: FileScope, base: str) -> Module | None:
         bare = _SCRIPT_ENDING.sub("", base)
         return self._at(scope, bare) or (self._at(scope, base) if bare != base else None)
 
@@ -116,17 +128,18 @@ class Modules:
         return self._go_modules[folder]
 
     def _crate(self, scope: FileScope, module: str) -> Module | None:
-        own = module_of(scope.row).split("::")
+        own = [part for part in module_of(scope.row).split("::") if part]
+        crate = [] if scope.row.path.startswith("src/") else own[:1]
         parts = module.split("::")
         if parts[0] == "crate":
-            parts = own[:1] + parts[1:]
+            parts = crate + parts[1:]
         elif parts[0] == "self":
             parts = own + parts[1:]
         elif parts[0] == "super":
             while parts and parts[0] == "super":
                 own, parts = own[:-1], parts[1:]
             parts = own + parts
-        for base in (parts, own + parts, own[:1] + parts):
+        for base in (parts, own + parts, crate + parts):
             if files := self._known.packages.get((scope.row.language, "::".join(base))):
                 return Module(tuple(each.id for each in files), "::".join(base))
         return None
@@ -147,5 +160,6 @@ class Modules:
             return None
         if scope.rules.imports == "dotted":
             return self._at(scope, posixpath.join(module.folder, name))
-        files = self._known.packages.get((scope.row.language, f"{module.folder}::{name}"))
-        return Module(tuple(each.id for each in files), f"{module.folder}::{name}") if files else None
+        path = f"{module.folder}::{name}" if module.folder else name
+        files = self._known.packages.get((scope.row.language, path))
+        return Module(tuple(each.id for each in files), path) if files else None

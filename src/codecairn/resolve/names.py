@@ -13,9 +13,9 @@ from codecairn.resolve.values import (
     Definition,
     Elements,
     Instance,
-    Local,
     Resolver,
     Value,
+    either,
 )
 from codecairn.store.version import SymbolRow
 
@@ -27,6 +27,12 @@ _LOOP = re.compile(r"(?:[ \t]*,[ \t]*[\w$*]+)*\)?[ \t]*(?:\bin\b|\bof\b|:?=[ \t]
 _GIVEN = re.compile(r"[ \t]*(?::[^=\n]+?)?(?:,[ \t]*\w+[ \t]*)*:?=(?![=>])\s*")
 _AS = re.compile(r"\bas\s+\(?$")
 _TAKEN = re.compile(r"[}\]]\s*=(?![=>])\s*")
+
+
+def _is_part(code: str, position: int, after: str) -> bool:
+    """Whether a name is one of several that are assigned together."""
+    before = code[code.rfind("\n", 0, position) + 1 : position].rstrip()
+    return before.endswith(",") or after.lstrip().startswith(",")
 
 
 class Names:
@@ -69,11 +75,11 @@ class Names:
         for each in scope.imports.get(name, ()):
             around = scope.symbol_at(scope.source.position(each.line, 0))
             span_ = scope.span(around) if around else scope.whole
-            size = span_.size
-            if span_.holds(position) and (best is None or (size, 0) < best or self._is_stub(scope, found)):
+            size, is_rival = span_.size, found is not None and found[1] == "import" and best == (span_.size, 0)
+            if span_.holds(position) and (best is None or is_rival or (size, 0) < best or self._is_stub(scope, found)):
                 value = self._engine.members.imported(scope, each, wants)
                 if value is not None:
-                    best, found = (size, 0), (value, "import")
+                    best, found = (size, 0), (either([found[0] if found and is_rival else None, value]), "import")
         if found is not None and scope.rules.scopes == "indent" and scope.symbol_at(position) is None:
             return found  # outside functions nothing hides what a module has
         variables = [each for each in scope.variables(name) if wants == "any" or not scope.rules.splits_types
@@ -128,16 +134,18 @@ class Names:
             type_ = self._type_of_scope(scope, symbol)
             found = self._engine.members.of_type(type_, name) if type_ else None
             if isinstance(found, Definition):
-                return found
+                return self._engine.members.made(found) or found
         return None
 
     def _variable(self, scope: FileScope, name: str, variables: list[Variable], position: int) -> Value | None:
+        """What the variable was given last: in one of several branches, either of what they give."""
         before = [each for each in variables if each.position <= position] or variables
+        found, here = list[Value | None](), scope.indent(position)
         for each in sorted(before, key=lambda each: -each.position):
-            value = self._declared(scope, name, each)
-            if value is not None and not isinstance(value, Local):
-                return value
-        return LOCAL
+            found.append(self._declared(scope, name, each))
+            if scope.indent(each.position) <= here and found[-1] not in (None, LOCAL):
+                break
+        return either(found) or LOCAL
 
     def _declared(self, scope: FileScope, name: str, variable: Variable) -> Value | None:
         question = ("variable", scope.row.id, variable.position)
@@ -189,7 +197,9 @@ class Names:
             return LOCAL
         start = match.end()
         steps = scope.source.expression(start)
-        return self._engine.expressions.evaluate(scope, steps, start) if steps else LOCAL
+        value = self._engine.expressions.evaluate(scope, steps, start) if steps else LOCAL
+        # Which part of a tuple a name takes is not told by what all of it holds.
+        return LOCAL if isinstance(value, Elements) and _is_part(code, position, match[0]) else value
 
     def me(self, scope: FileScope, position: int) -> Definition | None:
         """The type whose method a position is in."""

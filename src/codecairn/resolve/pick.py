@@ -25,7 +25,7 @@ def picked(engine: Engine, name: str, path: str | None = None, line: int | None 
         found = [each for each in found if each[0].path == path.removeprefix("./")]
     if line is not None:
         found = _nearest(found, line)
-    found = _one_a_path(found)
+    found = _type_or_constructor(_one_a_path(found), wanted)
     if not found:
         place = f" at {printable(path)}" + (f":{line}" if line else "") if path else ""
         raise SymbolNotFound(f"No symbol named {printable(name)}{place}", symbol_name=printable(name))
@@ -58,6 +58,15 @@ def _one_a_path(found: list[Candidate]) -> list[Candidate]:
     for file, symbol in found:
         kept.setdefault((file.id, symbol.path), (file, symbol))
     return list(kept.values())
+
+
+def _type_or_constructor(found: list[Candidate], wanted: list[str]) -> list[Candidate]:
+    """A type and what is in it by its own name, its constructor: the type is meant, unless the name is said twice."""
+    numbers = {(file.id, symbol.number) for file, symbol in found}
+    made = [each for each in found if (each[0].id, each[1].parent) in numbers]
+    if made and wanted[-2:-1] == wanted[-1:]:
+        return made
+    return [each for each in found if each not in made]
 
 
 def _ambiguous(name: str, found: list[Candidate]) -> AmbiguousSymbol:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
 from codecairn.parse.facts import EdgeKind, Site
 from codecairn.parse.kinds import TYPES
-from codecairn.resolve.engine import Engine
+from codecairn.resolve.engine import Bound, Engine
 from codecairn.resolve.scope import FileScope
+from codecairn.resolve.uses import uses_of
 from codecairn.resolve.values import Definition, Instance, Resolver
 
 CONFIDENCE: dict[Resolver, float] = {
@@ -50,21 +50,21 @@ class Found:
 
 def references_to(engine: Engine, target: Definition) -> Found:
     group = _group(engine, target)
-    merged = _merged(engine, target)
+    merged, made = _merged(engine, target), engine.members.made(target)
     names = _names(engine, target, group)
     references: list[Reference] = []
     unresolved: list[Unresolved] = []
-    for scope, site in _sites(engine, target, names):
-        bound = engine.bind(scope, site)
-        if bound.definition in group or (site.kind == "imports" and bound.definition in merged):
+    for file, site, bound in _sites(engine, target, names):
+        is_import = site.kind == "imports" and bound.definition in merged
+        is_made = site.kind == "calls" and made is not None and bound.definition == made
+        if bound.definition in group or is_import or is_made:
             references.append(
                 Reference(
-                    scope.row.id, site.line, site.column, site.kind, site.symbol, bound.resolver,
-                    CONFIDENCE[bound.resolver],
+                    file, site.line, site.column, site.kind, site.symbol, bound.resolver, CONFIDENCE[bound.resolver]
                 )
-            )  # fmt: skip
+            )
         elif bound.definition is None and not bound.is_known:
-            unresolved.append(Unresolved(scope.row.id, site.line, site.column, site.kind, site.symbol))
+            unresolved.append(Unresolved(file, site.line, site.column, site.kind, site.symbol))
     references += _declarations(engine, target, group)
     references += _assigned(engine, target, group)
     references += _quoted(engine, target, group)
@@ -73,25 +73,15 @@ def references_to(engine: Engine, target: Definition) -> Found:
 
 def _in_order(engine: Engine, places: list[_Place]) -> list[_Place]:
     """By path and position, each place once."""
-    at = {(engine.scope(each.file).row.path, each.line, each.column): each for each in reversed(places)}
+    rows = engine.known.rows
+    at = {(rows[each.file].path, each.line, each.column): each for each in reversed(places)}
     return [at[place] for place in sorted(at)]
 
 
-def _sites(engine: Engine, target: Definition, names: set[str]) -> Iterator[tuple[FileScope, Site]]:
-    language = engine.scope(target.file).row.language
+def _sites(engine: Engine, target: Definition, names: set[str]) -> Iterator[tuple[int, Site, Bound]]:
+    language = engine.known.rows[target.file].language
     for name in sorted(names):
-        for file in engine.using(name):
-            if _is_related(file.language, language):
-                scope = engine.scope(file.id)
-                for site in scope.sites(name):
-                    yield scope, site
-
-
-_FAMILIES = ({"typescript", "tsx", "javascript"}, {"java", "kotlin", "scala"}, {"c", "cpp"})
-
-
-def _is_related(one: str, other: str) -> bool:
-    return one == other or any(one in family and other in family for family in _FAMILIES)
+        yield from uses_of(engine, name, language).sites
 
 
 def _group(engine: Engine, target: Definition) -> set[Definition]:
@@ -157,23 +147,22 @@ def _is_one(scope: FileScope, one: str, other: str) -> bool:
         return True
     if scope.rules.splits_types and "interface" in (one, other):
         return {one, other} <= {"interface", "class"}
-    return {one, other} <= {"function", "method", "field"}
+    return not scope.rules.fields_apart and {one, other} <= {"function", "method", "field"}
 
 
 def _names(engine: Engine, target: Definition, group: set[Definition]) -> set[str]:
     """The names a definition goes by: its own, and those that imports give it."""
-    symbol = engine.symbol(target)
+    symbol, language = engine.symbol(target), engine.known.rows[target.file].language
     names, waiting = {symbol.name}, [symbol.name]
+    if (ending := engine.scope(target.file).rules.attribute) and symbol.name.endswith(ending):
+        names.add(symbol.name.removesuffix(ending))
     while waiting:
-        name = waiting.pop()
-        for file in engine.using(name):
-            scope = engine.scope(file.id)
-            for each in scope.imports_named(name):
-                if each.alias and each.alias not in names and each.alias != "default":
-                    value = engine.members.imported(scope, each)
-                    if isinstance(value, Definition) and value in group:
-                        names.add(each.alias)
-                        waiting.append(each.alias)
+        for file, each in uses_of(engine, waiting.pop(), language).renamed:
+            if each.alias not in names and each.alias != "default":
+                value = engine.members.imported(engine.scope(file), each)
+                if isinstance(value, Definition) and value in group:
+                    names.add(each.alias)
+                    waiting.append(each.alias)
     return names
 
 
@@ -182,13 +171,10 @@ def _quoted(engine: Engine, target: Definition, group: set[Definition]) -> Itera
     symbol, home = engine.symbol(target), engine.scope(target.file)
     if symbol.kind not in TYPES or not home.rules.quoted:
         return
-    pattern = re.compile(
-        rf"{home.rules.quoted}(?P<q>[\"'])[\w. |,\[\]]*?\b(?P<n>{re.escape(symbol.name)})\b[\w. |,\[\]]*(?P=q)"
-    )
-    for file in engine.using(symbol.name):
-        scope = engine.scope(file.id)
-        for match in pattern.finditer(scope.source.text) if file.language == home.row.language else ():
-            at = match.start("n")
+    importing = uses_of(engine, symbol.name, home.row.language).importing
+    for file in {*importing, *(each.file for each in group)}:
+        scope = engine.scope(file)
+        for at in scope.quoted(symbol.name) if scope.row.language == home.row.language else ():
             steps = scope.source.receiver(at)
             value = engine.names.lookup(scope, symbol.name, at)[0] if not steps else None
             if value in group:

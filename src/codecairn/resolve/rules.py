@@ -25,6 +25,13 @@ _TEMPLATE = r"`(?:\\.|[^`\\])*`"
 _EXPRESSION_LITERAL = (
     r"(?:(?<=[=(,:\[!&|?][ ])|(?<=[=(,:\[!&|?]))/(?![/*\s])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/"
 )
+_NO_TYPE = (
+    "return", "new", "as", "is", "not", "enum", "class", "struct", "interface", "record", "trait", "object", "else",
+    "case", "throw", "in", "await", "yield", "goto", "delete", "extends", "implements", "instanceof", "namespace",
+    "package", "import", "using",
+)  # fmt: skip
+_TYPE = r"[\w>\]?*&]" + "".join(rf"(?<!\b{word})" for word in _NO_TYPE) + r"\s+[*&]?"
+"""The end of a type and the space before the name declared: words that stand before a name and declare none are not."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +42,16 @@ class Rules:
     classes: frozenset[str] = frozenset()
     """Names for the type itself inside its methods."""
     supers: frozenset[str] = frozenset({"super"})
+    sigils: str = "@#"
+    """What a name may begin with, and is then another one; where `@` is a decorator's it is none."""
     separators: tuple[str, ...] = ("?.", "!.", "&.", "->", "::", ".")
     scopes: Literal["indent", "braces"] = "braces"
     blocks: tuple[str, ...] = (
         r"\b(?:var|let|val|const|final|auto|my|local|mut)\s+(?P<n>NAME)\b(?!\s*[\w<*&:])",
-        r"[\w>\]?*&]\s+[*&]?(?P<n>NAME)\s*(?:=(?![=>])|;|:(?!:))",
+        rf"{_TYPE}(?P<n>NAME)\s*(?:=(?![=>])|;|:(?!:))",
         r"(?<![\w.])(?P<n>NAME)\s*:=",
     )
-    parameters: tuple[str, ...] = (r"[(,]\s*(?P<n>NAME)\s*:(?!:)", r"[\w>\]?*&]\s+[*&]?(?P<n>NAME)\s*[,)]")
+    parameters: tuple[str, ...] = (r"[(,]\s*(?P<n>NAME)\s*:(?!:)", rf"{_TYPE}(?P<n>NAME)\s*[,)]")
     taken_apart: tuple[str, ...] = ()
     """Parameters inside a pattern that takes an argument apart."""
     primitives: frozenset[str] = frozenset()
@@ -61,6 +70,10 @@ class Rules:
     index: tuple[str, ...] = ()
     splits_types: bool = False
     """A type and a value may share a name and are two things."""
+    attribute: str = ""
+    """How the names of types end that may be left off in `[Name]`."""
+    fields_apart: bool = False
+    """A field and a method may share a name and are two things."""
     overrides_are_one: bool = False
     """References to a member are also those to what it overrides and what overrides it."""
     casts: frozenset[str] = frozenset()
@@ -81,7 +94,7 @@ class Rules:
 
 _PYTHON = Rules(
     opaque=rf"(?:'''[\s\S]*?''')|(?:\"\"\"[\s\S]*?\"\"\")|{_QUOTED}|{_SINGLE}|{_HASH}",
-    selves=frozenset({"self"}), classes=frozenset({"cls"}), scopes="indent", separators=(".",),
+    selves=frozenset({"self"}), classes=frozenset({"cls"}), scopes="indent", separators=(".",), sigils="",
     blocks=(
         r"^[ \t]*(?:[\w.\[\]]+[ \t]*,[ \t]*)*\(?\*?(?P<n>NAME)\b(?:[ \t]*,[ \t]*[*\w.\[\]]+)*,?\)?[ \t]*"
         r"(?::[^=\n]+)?=(?!=)",
@@ -111,6 +124,7 @@ _PYTHON = Rules(
 _SCRIPT = Rules(
     opaque=rf"{_SLASHES}|{_QUOTED}|{_SINGLE}|{_TEMPLATE}|{_EXPRESSION_LITERAL}",
     word=r"[A-Za-z_$\x80-\xff][\w$\x80-\xff]*", selves=frozenset({"this"}), separators=("?.", "!.", "."),
+    sigils="#",
     blocks=(
         r"\b(?:const|let|var)\s+(?P<n>NAME)(?![\w$])",
         r"\b(?:const|let|var)\s*[\[{][^=;]*?(?<![\w$.])(?P<n>NAME)(?![\w$])\s*(?:=[^,}]*)?[,}\]]",
@@ -172,12 +186,16 @@ _RUST = Rules(
 
 _HASHED = Rules(opaque=rf"{_HASH}|{_QUOTED}|{_SINGLE}", shares="all", imports="none")
 _JAVA = Rules(
-    guesses=False, values=frozenset({"List", "Set", "Map", "Collection", "Iterable", "Optional", "Stream", "Iterator"})
+    fields_apart=True,
+    guesses=False,
+    sigils="",
+    values=frozenset({"List", "Set", "Map", "Collection", "Iterable", "Optional", "Stream", "Iterator"}),
 )
 
 _OF: dict[str, Rules] = {
     "python": _PYTHON, "typescript": _SCRIPT, "tsx": _SCRIPT, "javascript": _SCRIPT, "go": _GO, "rust": _RUST,
-    "java": _JAVA, "csharp": _JAVA, "kotlin": replace(_JAVA, guesses=True), "scala": replace(_JAVA, guesses=True),
+    "java": _JAVA, "csharp": replace(_JAVA, attribute="Attribute"),
+    "kotlin": replace(_JAVA, guesses=True), "scala": replace(_JAVA, guesses=True),
     "swift": Rules(shares="all"),
     "php": Rules(opaque=rf"{_SLASHES}|{_HASH}|{_QUOTED}|{_SINGLE}", classes=frozenset({"self", "static"}),
                  selves=frozenset({"$this", "this"}), supers=frozenset({"parent"}), implicit_members=False),
@@ -199,6 +217,7 @@ class Compiled:
     head: re.Pattern[str] | None
     keys: re.Pattern[str]
     narrowing: re.Pattern[str] | None
+    before_quoted: re.Pattern[str]
     blocks: tuple[re.Pattern[str], ...]
     parameters: tuple[re.Pattern[str], ...]
     taken_apart: tuple[re.Pattern[str], ...]
@@ -212,6 +231,7 @@ def rules_of(language: str) -> Compiled:
     return Compiled(
         rules, re.compile(rules.opaque), re.compile(rules.word), re.compile(rules.head) if rules.head else None,
         re.compile(rules.keys), re.compile(rules.narrowing) if rules.narrowing else None,
+        re.compile(f"(?:{rules.quoted})$"),
         _marked(rules.blocks), _marked(rules.parameters), _marked(rules.taken_apart), _marked(rules.expressions),
         _marked(rules.generics),
     )  # fmt: skip

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -13,10 +15,13 @@ from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.parse.language import languages
 from codecairn.resolve.rules import Compiled, Rules, rules_of
 from codecairn.resolve.source import Source, Span
-from codecairn.store.version import Links, SymbolRow
+from codecairn.store.version import LinkTable, SymbolRow
 from codecairn.store.view import FileRow
 
 _CONTROL = re.compile(r"\b(?:if|for|while|switch|return|with|elif|in|and|or|not|else|await|typeof|case|throw)\s*$")
+_QUOTED_BEFORE = re.compile(r"([\"'])(?:[\w. |,\[\]]*[. |,\[\]])?$")
+_QUOTED_AFTER = re.compile(r"(?!\w)[\w. |,\[\]]*([\"'])")
+_QUOTED_WITHIN = 120
 _BODY = re.compile(r"\s*(?:\??:[^={;]*?)?\s*(?:=>|\{|->)")
 
 
@@ -29,16 +34,16 @@ class Variable(NamedTuple):
 
 
 class FileScope:
-    def __init__(self, row: FileRow, symbols: list[SymbolRow], links: Links, text: str) -> None:
+    def __init__(self, row: FileRow, symbols: list[SymbolRow], links: LinkTable, text: str) -> None:
         self.row = row
         self.symbols = symbols
         self.compiled: Compiled = rules_of(row.language)
         self.rules: Rules = self.compiled.rules
-        self.source = Source(text, self.compiled.opaque, self.compiled.word, self.rules.separators)
-        self.weight = len(links.sites) + len(text) // 100
+        self.source = Source(text, self.compiled.opaque, self.compiled.word, self.rules.separators, self.rules.sigils)
         self._links = links
         self._variables: dict[str, list[Variable]] = {}
         self._blocks: dict[int, Span] = {}
+        self._by_line: dict[frozenset[str], list[SymbolRow | None]] = {}
 
     @cached_property
     def separator(self) -> str:
@@ -46,7 +51,7 @@ class FileScope:
         return language.data.separator if language else "."
 
     def sites(self, name: str) -> list[Site]:
-        return [site for site in self._links.sites if site.name == name]
+        return [site for site in self._links.sites() if site.name == name]
 
     @cached_property
     def imports(self) -> dict[str, list[Import]]:
@@ -59,9 +64,6 @@ class FileScope:
     def imports_of(self, name: str) -> list[Import]:
         """The imports in which a name is written, whatever it is called here."""
         return [each for each in self._links.imports if name in (each.name, each.alias) or each.module.endswith(name)]
-
-    def imports_named(self, name: str) -> list[Import]:
-        return [each for each in self._links.imports if each.name == name]
 
     @cached_property
     def wildcards(self) -> list[Import]:
@@ -79,7 +81,7 @@ class FileScope:
     @cached_property
     def bindings(self) -> dict[str, list[Binding]]:
         found: dict[str, list[Binding]] = defaultdict(list)
-        for each in self._links.bindings:
+        for each in self._links.bindings():
             found[each.name].append(each)
         return found
 
@@ -106,7 +108,7 @@ class FileScope:
     def supertypes(self) -> dict[int, list[Site]]:
         """What each type extends or implements."""
         found: dict[int, list[Site]] = defaultdict(list)
-        for site in self._links.sites:
+        for site in self._links.sites():
             if site.kind in ("extends", "implements"):
                 found[site.symbol].append(site)
         return found
@@ -152,9 +154,19 @@ class FileScope:
         return found
 
     def symbol_at(self, position: int, kinds: frozenset[str] = CALLABLE) -> SymbolRow | None:
-        line = self.source.line_of(position)
-        inside = [each for each in self.symbols if each.start_line <= line <= each.end_line and each.kind in kinds]
-        return max(inside, key=lambda each: (each.start_line, -each.end_line), default=None)
+        line, innermost = self.source.line_of(position), self._innermost(kinds)
+        return innermost[line] if line < len(innermost) else None
+
+    def _innermost(self, kinds: frozenset[str]) -> list[SymbolRow | None]:
+        """For each line the innermost symbol of some kinds around it; the first of several on the same lines."""
+        if kinds not in self._by_line:
+            found: list[SymbolRow | None] = [None] * (len(self.source.starts) + 1)
+            outermost = sorted(self.symbols, key=lambda each: (each.start_line, -each.end_line, -each.number))
+            for each in outermost:
+                if each.kind in kinds:
+                    found[each.start_line : each.end_line + 1] = [each] * (each.end_line + 1 - each.start_line)
+            self._by_line[kinds] = found
+        return self._by_line[kinds]
 
     # Local names.
 
@@ -164,15 +176,26 @@ class FileScope:
         return self._variables[name]
 
     def _found(self, name: str) -> list[Variable]:
-        places, compiled = self.source.words(name), self.compiled
-        found: list[Variable | None] = []
-        for start, text in self.source.marked(places, len(name), self.rules.reach):
-            found += [self._block(start + at) for at in _named(compiled.blocks, text)]
-            found += [self._parameter(start + at) for at in _named(compiled.parameters, text)]
-            found += [self._taken_apart(start + at) for at in _named(compiled.taken_apart, text)]
-            found += [self._expression(start + at) for at in _named(compiled.expressions, text)]
-            found += [self._generic(start + at) for at in _named(compiled.generics, text)]
-        return [each for each in found if each is not None and each.span.size]
+        places, compiled = self.source.declarable(name), self.compiled
+        if not places:
+            return []
+        text, begins = self.source.marked(places, len(name), self.rules.reach)
+        kinds: tuple[tuple[tuple[re.Pattern[str], ...], Callable[[int], Variable | None]], ...] = (
+            (compiled.blocks, self._block), (compiled.parameters, self._parameter),
+            (compiled.taken_apart, self._taken_apart), (compiled.expressions, self._expression),
+            (compiled.generics, self._generic),
+        )  # fmt: skip
+        found = [declared(_origin(begins, at)) for patterns, declared in kinds for at in _named(patterns, text)]
+        fields = self._field_lines(name) if self.rules.implicit_members else ()
+        return [each for each in found if each and each.span.size and self.source.line_of(each.position) not in fields]
+
+    def _field_lines(self, name: str) -> set[int]:
+        """Where a type declares fields of a name: as a variable does, and they are none."""
+        return {
+            each.name_line
+            for each in self.named.get(name, ())
+            if each.kind not in CALLABLE | TYPES and each.parent >= 0 and self.symbols[each.parent].kind in TYPES
+        }
 
     def _block(self, at: int) -> Variable:
         if self.rules.scopes == "braces":
@@ -272,6 +295,27 @@ class FileScope:
         symbol = self.symbol_at(at, TYPES | CALLABLE)
         return Variable(self.span(symbol) if symbol else self.source.around(at) or self.whole, at, "generic")
 
+    def indent(self, position: int) -> int:
+        """How far the line is set in, where that tells which block it is in; 0 where brackets do."""
+        if self.rules.scopes != "indent":
+            return 0
+        start = self.source.starts[self.source.line_of(position) - 1]
+        return _after_space(self.source.code, start) - start
+
+    def quoted(self, name: str) -> Iterator[int]:
+        """Where a name stands in a string that is a type."""
+        text, at = self.source.text, self.source.text.find(name)
+        while at >= 0:
+            opening = _QUOTED_BEFORE.search(text, max(0, at - _QUOTED_WITHIN), at)
+            if opening is not None and self._is_type_text(opening, at + len(name)):
+                yield at
+            at = text.find(name, at + len(name))
+
+    def _is_type_text(self, opening: re.Match[str], end: int) -> bool:
+        text, before = self.source.text, self.source.text[max(0, opening.start() - _QUOTED_WITHIN) : opening.start()]
+        after = _QUOTED_AFTER.match(text, end)
+        return after is not None and after[1] == opening[1] and self.compiled.before_quoted.search(before) is not None
+
     def body(self, symbol: SymbolRow) -> Span:
         """A definition less its head: its decorators, parameters and result."""
         code, start = self.source.code, self.source.position(symbol.name_line, 0)
@@ -302,6 +346,11 @@ class FileScope:
             return False
         before = code[max(0, position - 200) : position].rstrip()
         return before.endswith((",", "{", "(", ";")) or "\n" in code[len(before) + max(0, position - 200) : position]
+
+
+def _origin(begins: list[tuple[int, int]], at: int) -> int:
+    joined, start = begins[bisect_right(begins, (at, sys.maxsize)) - 1]
+    return start + at - joined
 
 
 def _named(patterns: tuple[re.Pattern[str], ...], text: str) -> Iterator[int]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
 from functools import cached_property
+from itertools import accumulate
 from typing import Literal, NamedTuple
 
 _BRACKET = re.compile(r"[()\[\]{}]")
@@ -18,12 +18,16 @@ _FARTHEST = 4000
 
 MARK = "\xff"
 """Stands in no text that is read as UTF-8, byte by byte; a letter to regular expressions."""
+_BETWEEN = "\n\1;=;:\1\n"
 _AFTER = 120
 """Bytes after a word in which it is seen whether it is declared there."""
 
 
+_USED = frozenset({".", "(", "["})
+"""What follows a word at once where it is used, in every language whose declarations are looked for."""
+
 _PLAIN_WITHIN = 120
-_PLAIN = re.compile(r"(?<![\w$.)\]\"'`@#])((?:super\(\)|[A-Za-z_$][\w$]*)(?:\.[A-Za-z_$][\w$]*)*)\.$")
+_PLAIN = re.compile(r"(?<![\w$.)\]\"'`#])(@?)((?:super\(\)|[A-Za-z_$][\w$]*)(?:\.[A-Za-z_$][\w$]*)*)\.$")
 """A plain path before a dot, which is read off the text without blanking the rest of it."""
 _PART = re.compile(r"\(\)|[\w$]+")
 
@@ -49,15 +53,18 @@ class Span(NamedTuple):
 
 
 class Source:
-    def __init__(self, text: str, opaque: re.Pattern[str], words: re.Pattern[str], separators: tuple[str, ...]) -> None:
-        self.text = text.encode("utf-8", "replace").decode("latin-1")
+    def __init__(
+        self, text: str, opaque: re.Pattern[str], words: re.Pattern[str], separators: tuple[str, ...], sigils: str
+    ) -> None:
+        self.text = text if text.isascii() else text.encode("utf-8", "replace").decode("latin-1")
         self._opaque = opaque
         self._word = words
         self._separators = separators
+        self._sigils = sigils
 
     @cached_property
     def starts(self) -> list[int]:
-        return [0, *(match.end() for match in re.finditer("\n", self.text))]
+        return list(accumulate((len(line) + 1 for line in self.text.split("\n")[:-1]), initial=0))
 
     @cached_property
     def code(self) -> str:
@@ -68,17 +75,19 @@ class Source:
     def _pairs(self) -> tuple[list[int], list[int], list[int]]:
         """Where brackets open, where each closes, and which one is around each."""
         opens, closes, around, stack = list[int](), list[int](), list[int](), list[int]()
-        for match in _BRACKET.finditer(self.code):
-            if match[0] in _OPENS:
+        code, end = self.code, len(self.code)
+        for match in _BRACKET.finditer(code):
+            bracket, at = match[0], match.start()
+            if bracket in _OPENS:
                 around.append(stack[-1] if stack else -1)
                 stack.append(len(opens))
-                opens.append(match.start())
-                closes.append(len(self.code))
+                opens.append(at)
+                closes.append(end)
             else:
-                while stack and _OPENS[self.code[opens[stack[-1]]]] != match[0]:
+                while stack and _OPENS[code[opens[stack[-1]]]] != bracket:
                     stack.pop()
                 if stack:
-                    closes[stack.pop()] = match.start()
+                    closes[stack.pop()] = at
         return opens, closes, around
 
     def position(self, line: int, column: int) -> int:
@@ -123,14 +132,24 @@ class Source:
             at = self.word(name, at + len(name))
         return found
 
+    def declarable(self, name: str) -> list[int]:
+        """Where a whole word stands and may be declared: not as a member, nor with its own member, call or index."""
+        size, code = len(name), self.code
+        return [
+            at
+            for at in self.words(name)
+            if code[at + size : at + size + 1] not in _USED
+            and (code[at - 1 : at] != "." or code[at - 2 : at - 1] == ".")
+        ]
+
     def _is_whole(self, start: int, end: int) -> bool:
         before, after = self.code[start - 1 : start], self.code[end : end + 1]
         return not (before.isalnum() or before in ("_", "$") or after.isalnum() or after in ("_", "$"))
 
-    def marked(self, places: list[int], length: int, reach: int) -> Iterator[tuple[int, str]]:
-        """The stretches around some words, with the words replaced by a mark that no text has."""
-        if not places:
-            return
+    def marked(self, places: list[int], length: int, reach: int) -> tuple[str, list[tuple[int, int]]]:
+        """The stretches around some words, the words replaced by a mark that no text has, joined by what no pattern
+        reaches across; and for each where it begins there and here."""
+        stretches, begins, joined = list[str](), list[tuple[int, int]](), 0
         windows = [[max(0, places[0] - reach), places[0] + length + _AFTER]]
         for at in places[1:]:
             if at - reach <= windows[-1][1]:
@@ -143,23 +162,30 @@ class Source:
             for at in places:
                 if start <= at < end:
                     text = text[: at - start] + MARK * length + text[at - start + length :]
-            yield start, text
+            stretches.append(text)
+            begins.append((joined, start))
+            joined += len(text) + len(_BETWEEN)
+        return _BETWEEN.join(stretches), begins
 
     # Expressions.
 
     def receiver(self, position: int) -> list[Step]:
         """What stands before the dot (or arrow, or colons) before a name, taken apart; empty where nothing does."""
-        if "." in self._separators and (plain := _PLAIN.search(self.text[max(0, position - _PLAIN_WITHIN) : position])):
-            start = position - len(plain[0])
+        if (plain := self._plain_before(position)) is not None:
             return [
-                Step("call" if part[0] == "()" else "name", "" if part[0] == "()" else part[0], start + part.start())
-                for part in _PART.finditer(plain[1])
+                Step("name" if part[0] != "()" else "call", part[0].strip("()"), plain.start(2) + part.start())
+                for part in _PART.finditer(plain[2])
             ]
         text = self.code if self.code[position : position + 1] == self.text[position : position + 1] else self.text
         at = _separator_before(text, position, self._separators)
         if at < 0:
             return []
         return self.steps(text, self._start(text, at), at)
+
+    def _plain_before(self, position: int) -> re.Match[str] | None:
+        plain = _PLAIN.search(self.text, max(0, position - _PLAIN_WITHIN), position)
+        is_usable = plain is not None and "." in self._separators and not (plain[1] and "@" in self._sigils)
+        return plain if is_usable else None
 
     def _start(self, text: str, end: int) -> int:
         """Where the expression begins that ends here."""
@@ -200,7 +226,7 @@ class Source:
 
     def _word_before(self, text: str, end: int) -> int:
         at = end
-        while at and (text[at - 1].isalnum() or text[at - 1] in "_$@#"):
+        while at and (text[at - 1].isalnum() or text[at - 1] in "_$" or text[at - 1] in self._sigils):
             at -= 1
         return at
 
@@ -302,8 +328,12 @@ _REST = re.compile(r"[ \t]*(\n|\r|;|,|\)|\]|\}|:|\{|//|#|$|or\b|if\b|\|\||\?\?|a
 def _blanked(match: re.Match[str]) -> str:
     text = match[0]
     if len(text) >= 2 and text[-1] in "\"'`" and text[0] not in "/#-":
-        return text[0] + _NOT_NEWLINE.sub(" ", text[1:-1]) + text[-1]
-    return _NOT_NEWLINE.sub(" ", text)
+        return f"{text[0]}{_blank(text[1:-1])}{text[-1]}"
+    return _blank(text)
+
+
+def _blank(text: str) -> str:
+    return _NOT_NEWLINE.sub(" ", text) if "\n" in text else " " * len(text)
 
 
 def _back_over_space(text: str, at: int) -> int:

@@ -12,6 +12,7 @@ from codecairn.resolve.values import (
     OUTSIDE,
     VARIABLES,
     Definition,
+    Either,
     Elements,
     Function,
     Instance,
@@ -20,6 +21,7 @@ from codecairn.resolve.values import (
     Parent,
     Shape,
     Value,
+    either,
 )
 from codecairn.store.version import SymbolRow
 
@@ -76,9 +78,10 @@ class Types:
         return self._engine.once(question, lambda: self._any_of(scope, text.strip().strip("\"'"), position, me))
 
     def _any_of(self, scope: FileScope, text: str, position: int, me: Definition | None) -> Value | None:
-        for alternative in _alternatives(text):
-            value = self._one_type(scope, alternative, position, me)
-            if value is not None:
+        if "|" in text:
+            return either(self._one_type(scope, each, position, me) for each in split(text, "|"))
+        for each in _intersected(text):
+            if (value := self._one_type(scope, each, position, me)) is not None:
                 return value
         return None
 
@@ -214,7 +217,7 @@ class Types:
         if not isinstance(value, Definition):
             if isinstance(value, Function):
                 return self._engine.expressions.called(value)
-            return value if isinstance(value, Outside | Instance | Elements | Shape) else None
+            return value if isinstance(value, Outside | Instance | Elements | Shape | Either) else None
         symbol = self._engine.symbol(value)
         if symbol.kind == "type":
             is_own = self._engine.scope(value.file).rules.imports == "go"
@@ -239,8 +242,8 @@ class Types:
         return self.value(scope, text, self._engine.expressions.inside(definition))
 
 
-def _alternatives(text: str) -> list[str]:
-    return split(text, "|") if "|" in text else split(text, "&") if "&" in text and not text.startswith("&") else [text]
+def _intersected(text: str) -> list[str]:
+    return split(text, "&") if "&" in text and not text.startswith("&") else [text]
 
 
 def _arguments(text: str) -> list[str]:

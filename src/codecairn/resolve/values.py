@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -78,7 +79,29 @@ class Local:
     """A variable whose type is not known."""
 
 
-Value = Definition | Module | Instance | Parent | Elements | Function | Shape | Outside | Local
+@dataclass(frozen=True)
+class Either:
+    """One of several, and nothing tells which."""
+
+    values: tuple[Value, ...]
+
+
+Value = Definition | Module | Instance | Parent | Elements | Function | Shape | Outside | Local | Either
 VARIABLES = frozenset({"var", "const", "field"})
 OUTSIDE = Outside()
 LOCAL = Local()
+
+
+def either(values: Iterable[Value | None]) -> Value | None:
+    """What is left of alternatives: none of them, the one that says something, or either of several."""
+    told = list(dict.fromkeys(each for each in _flat(values) if each is not None))
+    ours = [each for each in told if not isinstance(each, Outside | Local)] or told[:1]
+    return Either(tuple(ours)) if len(ours) > 1 else ours[0] if ours else None
+
+
+def _flat(values: Iterable[Value | None]) -> Iterator[Value | None]:
+    for each in values:
+        if isinstance(each, Either):
+            yield from each.values
+        else:
+            yield each

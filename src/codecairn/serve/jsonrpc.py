@@ -200,7 +200,7 @@ def advertisement(tool: Tool) -> dict[str, Any]:
         "description": tool.description,
         "inputSchema": tool.advertised_input_schema,
         "outputSchema": tool.advertised_output_schema,
-        "annotations": tool.annotations,
+        "annotations": tool.advertised_annotations,
     }
 
 

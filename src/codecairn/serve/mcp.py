@@ -28,11 +28,14 @@ log = logging.getLogger("codecairn.mcp")
 INSTRUCTIONS = """\
 Cairn answers questions about this repository: where things are done, its history, the rules that hold in it.
 - Where is this done, what is this called: search_code, before grep. It takes questions, names, paths and error texts.
+- Where is this name defined, and its source: find_symbol. What is in this file or folder: get_file_outline.
+- Who uses this: find_references. What calls it, what does it call, and so on: get_call_graph.
 - Which rules does the team set for this area: instructions_search (or instructions_list with fields) before you act.
 - Why is this line so, who wrote it: git_blame on the file and lines, then git_log on the commit's file.
 - What changed lately, or since a tag or date: git_log (filePath, since, until, author).
 - What is on this branch, what have I changed: git_diff (two refs; one ref against the working tree; none: unstaged).
-Paths are relative to the project root. A cut answer says how to continue. Something odd: health_check.
+Paths are relative to the project root; `workspace` names the root of another project, absolute; `ref` a branch or
+commit (default: the working tree). A cut answer has next_cursor: give it as `cursor`. Something odd: health_check.
 """
 
 _ROOTS_TIMEOUT_S = 3.0

@@ -65,6 +65,20 @@ class Links(Struct, frozen=True, array_like=True):
     bindings: list[Binding]
 
 
+class LinkTable(Struct, frozen=True, array_like=True):
+    """Links as they are kept, of which the larger parts stay packed until they are asked for."""
+
+    _sites: msgspec.Raw
+    imports: list[Import]
+    _bindings: msgspec.Raw
+
+    def sites(self) -> list[Site]:
+        return msgspec.msgpack.decode(self._sites, type=list[Site])
+
+    def bindings(self) -> list[Binding]:
+        return msgspec.msgpack.decode(self._bindings, type=list[Binding])
+
+
 class FileVersion(Struct, frozen=True, array_like=True):
     id: int
     path: str
@@ -109,6 +123,15 @@ def packed_links(links: Links) -> bytes:
 
 def unpacked_links(data: bytes) -> Links:
     return msgspec.msgpack.decode(unpacked(data), type=Links)
+
+
+def link_table(data: bytes) -> LinkTable:
+    return msgspec.msgpack.decode(data, type=LinkTable)
+
+
+def names_in(links: bytes, name: str) -> bool:
+    """Whether a name may stand in links, without decoding them: whether it is there as MessagePack writes it."""
+    return msgspec.msgpack.encode(name) in links
 
 
 def unpacked_lines(data: bytes) -> list[str]:

@@ -22,7 +22,7 @@ import msgspec
 from codecairn.store.index import CHUNK_COLUMNS, SYMBOL_COLUMNS, Checkout, IndexStore
 from codecairn.store.lexical import Lexical, key_of
 from codecairn.store.segments import segments_in, visible_in
-from codecairn.store.version import ChunkRow, Links, SymbolRow, unpacked, unpacked_lines, unpacked_links
+from codecairn.store.version import ChunkRow, SymbolRow, unpacked, unpacked_lines
 
 if TYPE_CHECKING:
     from codecairn.store.vectors import Field
@@ -85,7 +85,7 @@ class View:
     ) -> None:  # fmt: skip
         self.checkout = checkout
         self._vectors = vectors
-        self._is_blocked = is_blocked
+        self.is_blocked = is_blocked
         self._database = database
         self._searcher = lexical.searcher()
         self._schema = lexical.schema
@@ -114,18 +114,41 @@ class View:
     def files(self) -> Iterator[FileRow]:
         return self._rows("true ORDER BY manifest.path")
 
+    def files_below(self, folder: str) -> Iterator[FileRow]:
+        """Every file in a folder and in those inside it; of the whole project for the empty name."""
+        if not folder:
+            return self.files()
+        return self._rows("manifest.path > ? AND manifest.path < ? ORDER BY manifest.path", f"{folder}/", f"{folder}0")
+
+    def absence(self, path: str) -> str | None:
+        """Why a file of the manifest has no version: `binary`, `generated` …; None where it has one, or is unknown."""
+        ask = "SELECT reason FROM manifest WHERE checkout = ? AND path = ? AND file IS NULL"
+        row = self._database.execute(ask, (self.checkout.id, path)).fetchone()
+        return str(row[0]) if row else None
+
+    def complaint(self, file: int) -> str:
+        """Why part of a file could not be read, or nothing."""
+        (row,) = self._database.execute("SELECT complaint FROM file WHERE id = ?", (file,)).fetchall()
+        return str(row[0])
+
+    def symbol_counts(self) -> dict[int, int]:
+        """How many symbols each visible file has, of those that have any."""
+        ask = "SELECT file.id, symbols FROM manifest JOIN file ON file.id = file WHERE checkout = ? AND symbols > 0"
+        return dict(self._database.execute(ask, (self.checkout.id,)).fetchall())
+
     def _rows(self, condition: str, *values: object) -> Iterator[FileRow]:
         """Files of the manifest, but for what the guard blocks: it may block more now than when they were indexed."""
         rows = self._database.execute(f"{_FILES} AND {condition}", (self.checkout.id, *values))
-        return (file for file in map(FileRow._make, rows) if not self._is_blocked(file.path))
+        return (file for file in map(FileRow._make, rows) if not self.is_blocked(file.path))
 
     def text(self, file: int) -> str:
         (row,) = self._database.execute("SELECT text FROM body WHERE file = ?", (file,)).fetchall()
         return unpacked(row[0]).decode("utf-8", "replace")
 
-    def links(self, file: int) -> Links:
+    def links(self, file: int) -> bytes:
+        """A version's links, as `link_table` reads them."""
         (row,) = self._database.execute("SELECT links FROM body WHERE file = ?", (file,)).fetchall()
-        return unpacked_links(row[0])
+        return unpacked(row[0])
 
     def terms(self, file: int) -> list[str]:
         """The analysed text of each chunk of a file."""
@@ -173,6 +196,10 @@ class View:
         found = ((self.file(row[0]), SymbolRow(*row[1:])) for row in rows)
         return [(file, symbol) for file, symbol in found if file is not None]
 
+    def names(self) -> list[str]:
+        """Every name that some version's symbol has, each once; not each of them is visible."""
+        return [row[0] for row in self._database.execute("SELECT DISTINCT name FROM symbol")]
+
     def chunk(self, file: int, number: int) -> ChunkRow:
         if (file, number) in self._met_chunks:
             return self._met_chunks[file, number]
@@ -187,7 +214,7 @@ class View:
         rows = self._database.execute(_MEETING, (msgspec.json.encode(places).decode(), self.checkout.id))
         for row in rows:
             file, chunk, symbol = FileRow(*row[:5]), ChunkRow(*row[5:_SYMBOL_AT]), row[_SYMBOL_AT:]
-            if self._is_blocked(file.path):
+            if self.is_blocked(file.path):
                 continue
             self._files[file.id] = file
             self._met_chunks[file.id, chunk.number] = chunk
@@ -271,21 +298,20 @@ class View:
         if segment is None:
             return None
         placed = visible_in(self._database, segment, self.checkout.id)
-        shown = [rows for path, rows in placed if not self._is_blocked(path)]
+        shown = [rows for path, rows in placed if not self.is_blocked(path)]
         try:
             return Field(VectorFiles(self._vectors), segment, shown)
         except (OSError, ValueError):  # the next run makes them again
             return None
 
-    def using(self, identifier: str) -> list[FileRow]:
-        """The files in whose text an identifier stands, as it is written."""
+    def using(self, identifier: str) -> list[int]:
+        """The versions in whose text an identifier stands as it is written; not each of them is visible."""
         from tantivy import Query  # noqa: PLC0415
 
         query = Query.term_query(self._schema, "uses", identifier, "basic")
         most = self._searcher.search(query, 1, count=True).count or 0
         places = [place for _, place in self._searcher.search(query, most).hits] if most else []
-        files = (self.file(each) for each in sorted(set(self._searcher.fast_field_values("file", places))))
-        return [file for file in files if file is not None]
+        return sorted(set(self._searcher.fast_field_values("file", places)))
 
     @cached_property
     def _foreign(self) -> list[str]:

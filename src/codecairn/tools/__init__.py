@@ -112,6 +112,13 @@ class Tool:
             "openWorldHint": False,
         }
 
+    @property
+    def advertised_annotations(self) -> dict[str, Any]:
+        """Less what the protocol takes for granted: whether it destroys or repeats is asked only of what writes."""
+        granted = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
+        asked = granted.keys() - ({"destructiveHint", "idempotentHint"} if self.read_only else set())
+        return {name: hint for name, hint in self.annotations.items() if name in asked and hint is not granted[name]}
+
 
 class Registry:
     """The tools of one server, by name; bare methods by theirs."""

@@ -6,7 +6,7 @@ Only the text is ever cut. The structured half, and what bare methods return, st
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from typing import Any
 
 import msgspec
@@ -59,17 +59,23 @@ def _longest_list(fields: dict[str, Any]) -> str | None:
 def _with_fewer(
     fields: dict[str, Any], name: str, params: Mapping[str, Any], room: float
 ) -> tuple[dict[str, Any], str]:
-    rows = fields[name]
     pages = "count" in fields or "next_cursor" in fields
-    closing = {"list": name, "shown": 0, "of": len(rows), "cursor": None}
-    rest = len(encoded({**fields, name: [], "cut": {**closing, "cursor": "0" * 12}}))
-    sizes = accumulate(len(encoded(row)) + 1 for row in rows)
+    lists = _paged(fields) if "next_cursor" in fields else {name: fields[name]}
+    closing = {"list": name, "shown": 0, "of": len(fields[name]), "cursor": None}
+    rest = len(encoded({**fields, **{each: [] for each in lists}, "cut": {**closing, "cursor": "0" * 12}}))
+    sizes = accumulate(len(encoded(row)) + len(lists) for row in zip_longest(*lists.values()))
     shown = max(1, sum(1 for size in sizes if size + rest <= room))
     cursor = str(int(params.get("cursor") or 0) + shown) if pages and "cursor" in params else None
     if cursor is not None and "next_cursor" in fields:
         fields = {**fields, "next_cursor": cursor}
-    cut = {**fields, name: rows[:shown], "cut": {**closing, "shown": shown, "cursor": cursor}}
+    kept = {each: rows[:shown] for each, rows in lists.items()}
+    cut = {**fields, **kept, "cut": {**closing, "shown": shown, "cursor": cursor}}
     return cut, encoded(cut)
+
+
+def _paged(fields: dict[str, Any]) -> dict[str, list[Any]]:
+    """The lists that one cursor counts along, side by side."""
+    return {name: value for name, value in fields.items() if isinstance(value, list)}
 
 
 def _with_short_strings(value: Any, longest: int) -> Any:

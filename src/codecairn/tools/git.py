@@ -32,9 +32,9 @@ def git_log(
     ] = None,
     until: Annotated[str | None, Meta(description="Up to this date, tag or commit")] = None,
     author: Annotated[str | None, Meta(description="Part of an author's name or email")] = None,
-    maxCount: Annotated[int, Meta(ge=1, le=100, description="Most commits to return (default 10, most 100)")] = 10,
+    maxCount: Annotated[int, Meta(ge=1, le=100, description="Most commits")] = 10,
     ref: Annotated[str | None, Meta(description="Branch, tag or commit to start from (default HEAD)")] = None,
-    cursor: Annotated[str | None, Meta(description="Where an earlier answer said to continue")] = None,
+    cursor: Annotated[str | None, Meta(description="Where an earlier answer ended")] = None,
 ) -> CommitList:
     """Commit history with the files each commit changed. Use it to learn when and why something changed, what was
     done lately, or who works on a file; grep shows only the present."""
@@ -70,8 +70,8 @@ def git_diff(
         str | None, Meta(description="Second branch, tag or commit (default: the working directory)")
     ] = None,
     filePath: Annotated[str | None, Meta(description="Only this file or folder, relative to the project root")] = None,
-    summary: Annotated[bool, Meta(description="Only the list of files with their line counts (default false)")] = False,
-    cursor: Annotated[DiffCursor | None, Meta(description="Where an earlier answer's text said to continue")] = None,
+    summary: Annotated[bool, Meta(description="Only the files with their line counts")] = False,
+    cursor: Annotated[DiffCursor | None, Meta(description="Where an earlier answer ended")] = None,
 ) -> Diff:
     """What differs between two refs, between a ref and the working directory, or (no refs) the unstaged changes. Use it
     to review a branch or your own edits; a large diff comes as a summary, so then name a file."""

@@ -39,8 +39,8 @@ FieldName = Literal[
     "id", "title", "body", "rationale", "priority", "audience", "requirement", "categories", "sourceHash",
     "schemaVersion", "deprecatedBy", "createdAt", "updatedAt", "usageCount", "lastUsedAt", "riskScore", "source",
 ]  # fmt: skip
-Limit = Annotated[Annotated[int, Meta(ge=1, le=1000)] | None, Meta(description="Most items to return (default all)")]
-Cursor = Annotated[str | None, Meta(description="Where an earlier answer said to continue")]
+Limit = Annotated[Annotated[int, Meta(ge=1, le=1000)] | None, Meta(description="Most items (default all)")]
+Cursor = Annotated[str | None, Meta(description="Where an earlier answer ended")]
 Fields = Annotated[list[FieldName] | None, Meta(description="Only these fields of each item; id always")]
 
 
@@ -159,9 +159,7 @@ def usage_track(
 
 
 @tool(family="catalog", method="usage/hotset")
-def usage_hotset(
-    call: Call, *, limit: Annotated[int, Meta(ge=1, le=100, description="Most items (default 10)")] = 10
-) -> HotSet:
+def usage_hotset(call: Call, *, limit: Annotated[int, Meta(ge=1, le=100, description="Most items")] = 10) -> HotSet:
     """The most used rules, by count and then by latest use. Use it to load the rules that matter most first."""
     catalog = call.project.catalog.current()
     items = hotset(catalog, call.project.memory.usage(), limit)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import inspect
 import re
+from collections import Counter
 from collections.abc import Callable
 from difflib import get_close_matches
 from types import UnionType
@@ -30,9 +31,12 @@ _FIELD = re.compile(
     re.DOTALL,
 )
 _DEEPEST_ARGUMENT = 32
+_TELLING = 2
+_SELF_EVIDENT = frozenset({"cursor", "language", "limit", "ref", "workspace"})
+"""Parameters of one meaning in every tool that has them, which the server's instructions tell once."""
 
 
-Format = Annotated[Literal["markdown", "json"], msgspec.Meta(description="Form of the text (default markdown)")]
+Format = Annotated[Literal["markdown", "json"], msgspec.Meta(description="Form of the text")]
 
 
 def params_struct(handler: Callable[..., Any], hints: dict[str, Any], *, with_format: bool) -> type[msgspec.Struct]:
@@ -63,12 +67,21 @@ def of_params(params: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def shallow_params(whole: dict[str, Any]) -> dict[str, Any]:
-    """As it is advertised: an object inside by its description alone, which names its fields."""
-    properties = {
-        name: {"type": "object", "description": form["description"]} if "$ref" in form else form
-        for name, form in whole["properties"].items()
-    }
+    """As it is advertised: an object inside by its description alone, which names its fields; how long a string may
+    be, and which of many words a list may hold, is left to the error that says so."""
+    properties = {name: _brief(form) for name, form in whole["properties"].items()}
+    for name in _SELF_EVIDENT & properties.keys():
+        del properties[name]["description"]
     return {name: part for name, part in whole.items() if name not in ("$schema", "$defs")} | {"properties": properties}
+
+
+def _brief(form: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" in form:
+        return {"type": "object", "description": form["description"]}
+    said = {name: part for name, part in form.items() if name not in ("minLength", "maxLength") and part is not False}
+    if "items" in said:
+        said["items"] = {"type": "object" if "$ref" in said["items"] else "string"}
+    return said
 
 
 def of_output(returns: Any, family: Family) -> dict[str, Any]:
@@ -82,10 +95,15 @@ def of_output(returns: Any, family: Family) -> dict[str, Any]:
 
 
 def shallow(whole: dict[str, Any]) -> dict[str, Any]:
-    """The same forms told apart by their required names alone; still true of every value, and a tenth of the tokens."""
+    """The same forms, each by two names it requires, first one that no other does; still true of every value, and a
+    twentieth of the tokens."""
     definitions = whole["$defs"]
-    forms = [_resolved(form, definitions) for form in whole["anyOf"]]
-    return {"type": "object", "anyOf": [{"required": form.get("required", [])} for form in forms]}
+    forms = [_resolved(form, definitions).get("required", []) for form in whole["anyOf"]]
+    counts = Counter(name for form in forms for name in form)
+    return {
+        "type": "object",
+        "anyOf": [{"required": sorted(form, key=counts.__getitem__)[:_TELLING]} for form in forms],
+    }
 
 
 def validated(params: type[msgspec.Struct], arguments: Any) -> msgspec.Struct:

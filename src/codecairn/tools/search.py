@@ -8,19 +8,19 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from codecairn.errors import EmptyQuery, InvalidInput, NotReady, RefNotFound, ResultNotFound
-from codecairn.index.live import Opened
-from codecairn.index.standing import Standing, standing
+from codecairn.errors import EmptyQuery, ResultNotFound
+from codecairn.index.standing import Standing
 from codecairn.paths import printable
 from codecairn.project import Project
 from codecairn.rank.explain import SHORT_KINDS, reasons, what_it_lacked
 from codecairn.rank.filters import Filters, checked_language, checked_path, glob, module_of, package_of, qualified_name
 from codecairn.rank.score import Ranked
-from codecairn.rank.search import CANDIDATES, Mode, Question, searching
+from codecairn.rank.search import CANDIDATES, Mode, Question
 from codecairn.rank.show import extent_of, shown
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.index import ProjectPath
+from codecairn.tools.views import Cursor, Ref, Workspace, check_ref, epoch, offset_of, project_of, ready, views
 
 _LONGEST_QUERY = 1000
 _MOST_EXACT_NUMBER = (1 << 53) - 1
@@ -106,14 +106,14 @@ def search_code(
     search_mode: SearchMode = "hybrid",
     language: Annotated[str | None, Meta(description="Only this language")] = None,
     path_filter: Annotated[str | None, Meta(description="Only below this folder, or matching this glob")] = None,
-    cursor: Annotated[str | None, Meta(description="next_cursor of an earlier answer")] = None,
+    cursor: Cursor = None,
 ) -> SearchAnswer:
     """Where is this done? Finds the functions, classes and documents for a question in words, a name, a path or an
     error message, best first. Use it before grep: it knows parts of names and ranks definitions first."""
     began = time.perf_counter()
     project = call.projects.named(path, param="path")
     asked = _asked(call, query, filters, search_mode, language, path_filter)
-    offset = _offset(cursor)
+    offset = offset_of(cursor)
     page, stands = _page(call, project, asked, offset, limit)
     ms = (time.perf_counter() - began) * 1000
     after = offset + len(page.results)
@@ -155,39 +155,15 @@ def _asked(
     return Question(query, mode, wanted, candidates, frozenset(call.connection.recent_files))
 
 
-def _offset(cursor: str | None) -> int:
-    if cursor is None:
-        return 0
-    if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 9:
-        raise InvalidInput("Not a cursor of this tool", param="cursor", reason="give next_cursor as it was")
-    return int(cursor)
-
-
 def _page(call: Call, project: Project, asked: Question, offset: int, limit: int) -> tuple[_Page, Standing]:
-    stands = _ready(call, project)
+    stands = ready(call, project)
     page = _Page([], 0, is_known=False, is_capped=False)
-    for view in _views(stands, project):
-        found, is_known = project.searcher.ranked(view, _epoch(stands.opened), asked)
+    for view in views(stands, project):
+        found, is_known = project.searcher.ranked(view, epoch(stands), asked)
         part = found.results[offset : offset + limit]
         results = [_result(view, each, offset + place) for place, each in enumerate(part, 1)]
         page = _Page(results, len(found.results), is_known, found.is_capped, found.warnings)
     return page, stands
-
-
-def _ready(call: Call, project: Project) -> Standing:
-    stands = standing(project.index, call.cancel)
-    call.metadata = stands.metadata()
-    if stands.checkout is None and stands.indexing in ("not_indexed", "failed"):
-        raise NotReady("Project not indexed", details=stands.warnings)
-    return stands
-
-
-def _views(stands: Standing, project: Project) -> Any:
-    return searching(project.index, stands.opened) if stands.opened is not None else ()
-
-
-def _epoch(opened: Opened | None) -> str:
-    return opened.folder.name if opened else ""
 
 
 def _metadata(stands: Standing, warnings: tuple[str, ...], *, is_cut: bool) -> dict[str, Any]:
@@ -249,35 +225,28 @@ def explain_ranking(
     query: Query,
     result_path: Annotated[str, Meta(description="file.path of the result", min_length=1)],
     result_line_start: Annotated[int, Meta(ge=1, description="file.start_line of the result")],
-    workspace: Annotated[str | None, Meta(description="Absolute project root (default: the served one)")] = None,
-    ref: Annotated[str | None, Meta(description="Branch that was searched (default: the working tree)")] = None,
+    workspace: Workspace = None,
+    ref: Ref = None,
     language: Annotated[str | None, Meta(description="As in the search")] = None,
     limit: Annotated[int, Meta(ge=1, le=1000, description="Candidates that are weighed")] = CANDIDATES,
     search_mode: SearchMode = "hybrid",
-    filters: FilterObject = _NO_FILTERS,
+    filters: Annotated[SearchFilters, Meta(description="As in the search")] = _NO_FILTERS,
     path_filter: Annotated[str | None, Meta(description="As in the search")] = None,
 ) -> Explanation:
     """Why a search result stands where it stands. Use it to see every contribution to a score with the reason in words,
     or what a place lacked that was not found."""
-    project = call.projects.named(workspace, param="workspace") if workspace else call.project
-    stands = _ready(call, project)
-    _check_ref(ref, stands)
+    project = project_of(call, workspace)
+    stands = ready(call, project)
+    check_ref(ref, stands)
     asked = _asked(call, query, filters, search_mode, language, path_filter, limit)
-    for view in _views(stands, project):
-        ranking = project.searcher.ranked(view, _epoch(stands.opened), asked)[0]
+    for view in views(stands, project):
+        ranking = project.searcher.ranked(view, epoch(stands), asked)[0]
         found = ranking.results
         place = _place_of(view, found, result_path, result_line_start)
         if place is None:
             raise _lacking(view, asked, found, result_path, result_line_start)
         return _explained(view, query, found[place], place + 1, _metadata(stands, ranking.warnings, is_cut=False))
     raise ResultNotFound("Nothing is indexed yet", result_path=result_path)
-
-
-def _check_ref(ref: str | None, stands: Standing) -> None:
-    if ref is not None and ref not in ("live", "HEAD", stands.ref):
-        raise RefNotFound(
-            f"Not indexed: {printable(ref)}", ref=printable(ref), remedy="Leave ref out to search the working tree."
-        )
 
 
 def _place_of(view: View, found: list[Ranked], path: str, line: int) -> int | None:

@@ -1,0 +1,257 @@
+"""Which symbols a name means: those it spells, those it spells in other letters, and where there are none, near ones.
+
+A name may be qualified in the notation of any language, by types, modules, folders or the file: `pkg.Type.method`,
+`mod::fn`, `Class#method`, `a/b.ts:fn`. Because operators and quoted names hold the same characters that join names
+(`Message.==`, `Cart.[Symbol.iterator]`, `Job#<=>`), no one way to take a name apart is right: every joint is tried as
+the last one, and the symbol table tells which reading is a name. Arguments and type arguments are no part of a name,
+unless it is found with them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from codecairn.beside import place_of
+from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.rank.filters import Filters, qualified_name
+from codecairn.store.version import SymbolRow
+from codecairn.store.view import FileRow, View
+from codecairn.words import words_of
+
+Match = Literal["exact", "other_case", "inherited", "near"]
+
+_JOINT = re.compile(r"->|[.:#/\\]+")
+_TYPE_ARGUMENTS = re.compile(r"<[^<>]*>|(?<=\w)\[[^\[\]]*\]")
+_ARGUMENTS = re.compile(r"(?<=[\w?!>\]])\s*\(.*$|(?<=[\w?!])/\d+$", re.DOTALL)
+_RECEIVER = re.compile(r"^func\s*\(\s*(?:\w+\s+)?\*?(\w+)[^)]*\)\s*")
+_LOOSE = ".:#/\\ "
+_AROUND = "()*& "
+"""What Go writes around the type of a method, `(*Shelf).Put`."""
+_SIGILS = "_$@#!?=~'"
+_DEEPEST = 24
+"""Joints, and brackets in each other; what has more is no name."""
+_NEAR_NAMES = 40
+_SHORTEST_NEAR = 3
+"""Letters: what is shorter is near to everything."""
+_MOST_EDITS = 2
+_LONG = 12
+"""Letters of a name in which as many may be wrong; in a shorter one, one."""
+_PLACES = {"code": 0, "beside": 1, "prose": 1, "test": 2}
+
+
+@dataclass(frozen=True)
+class Named:
+    file: FileRow
+    symbol: SymbolRow
+    match: Match
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A name taken apart: what stands before the last joint, outermost first, and what after it."""
+
+    around: tuple[str, ...]
+    name: str
+
+
+def find(view: View, given: str, filters: Filters) -> list[Named]:
+    """The symbols that a name means, best first."""
+    found: dict[tuple[int, int], tuple[tuple[object, ...], Named]] = {}
+    for rank, reading in enumerate(readings(given)):
+        for file, symbol in view.named(reading.name):
+            if filters.keep(file, symbol):
+                _note(found, file, symbol, reading, rank)
+    kept = sorted(found.values(), key=lambda each: each[0])
+    spelled = [each for _, each in kept if each.match != "near"]
+    if spelled or not kept:
+        return spelled or _near(view, given, filters)
+    best = kept[0][0][:_AGREEMENT]
+    return [each for order, each in kept if order[:_AGREEMENT] == best]
+
+
+def near_names(view: View, given: str, most: int = _NEAR_NAMES) -> list[str]:
+    """Names close to one that is none, the closest first: it with a part more or less, or a letter wrong; those that
+    match it, where it has a `*`."""
+    name = _last(given).name.strip(_SIGILS)
+    wanted = name.casefold()
+    if "*" in wanted:
+        return sorted((each for each in view.names() if fnmatchcase(each.casefold(), wanted)), key=_by_length)[:most]
+    if len(wanted) < _SHORTEST_NEAR:
+        return []
+    stems = [word for word in words_of(name)[:-1] if len(word) >= _SHORTEST_NEAR]
+    scored = ((_distance(wanted, stems, each), len(each), each) for each in view.names())
+    return [each for _, _, each in sorted(each for each in scored if each[0] is not None)[:most]]
+
+
+def readings(given: str) -> Iterator[Reading]:
+    """Every way to take a name apart, the shortest qualifier first; as it is given, then without arguments."""
+    seen = set[Reading]()
+    for text in _spellings(given.strip()):
+        for end, start in ((0, 0), *list(_joints(text))[-_DEEPEST:]):
+            reading = Reading(parts(text[:end]), text[start:])
+            if reading.name and reading not in seen:
+                seen.add(reading)
+                yield reading
+
+
+def _joints(text: str) -> Iterator[tuple[int, int]]:
+    """Where a qualifier may end and a name begin: `Cart.#lines` is `#lines` of `Cart`, and `lines` too."""
+    for joint in _JOINT.finditer(text):
+        for start in range(joint.start() + 1, joint.end() + 1):
+            yield joint.start(), start
+
+
+def _spellings(given: str) -> dict[str, None]:
+    """What was given, and what it may be more than: a call, a type with its arguments, the head of a declaration."""
+    plain = _without(_TYPE_ARGUMENTS, _ARGUMENTS.sub("", _RECEIVER.sub(r"\1.", given))).strip()
+    return dict.fromkeys((given, given.replace(" ", ""), plain, *plain.split()[-1:], plain.strip(_LOOSE)))
+
+
+def _by_length(name: str) -> tuple[int, str]:
+    return len(name), name
+
+
+def _last(given: str) -> Reading:
+    """The reading with the longest qualifier, which most names are meant in."""
+    return max(readings(given), key=lambda each: len(each.around), default=Reading((), ""))
+
+
+def parts(text: str) -> tuple[str, ...]:
+    split = (part.strip(_AROUND) for part in _JOINT.split(_without(_TYPE_ARGUMENTS, text)))
+    return tuple(part for part in split if part)
+
+
+def _without(pattern: re.Pattern[str], text: str) -> str:
+    for _ in range(_DEEPEST):
+        shorter = pattern.sub("", text)
+        if shorter == text:
+            break
+        text = shorter
+    return text
+
+
+def _note(
+    found: dict[tuple[int, int], tuple[tuple[object, ...], Named]], file: FileRow, symbol: SymbolRow, reading: Reading,
+    rank: int,
+) -> None:  # fmt: skip
+    match, agreeing = _match(file, symbol, reading)
+    named = Named(file, symbol, match)
+    order = (_ORDER[match], -agreeing, *_worth(named), rank)
+    key = (file.id, symbol.number)
+    if key not in found or order < found[key][0]:
+        found[key] = (order, named)
+
+
+_ORDER: dict[Match, int] = {"exact": 0, "other_case": 1, "inherited": 2, "near": 3}
+_AGREEMENT = 2
+"""How many places of an order say how well a name agrees; the rest is about what it names."""
+
+
+def _match(file: FileRow, symbol: SymbolRow, reading: Reading) -> tuple[Match, int]:
+    """How well a symbol's surroundings are those that were named, and how many of their parts agree."""
+    wanted = reading.around
+    places = [*_places(file, symbol)]
+    if symbol.name == reading.name and any(_ends(place, wanted) for place in places):
+        return "exact", len(wanted)
+    folded, lowered = _folded(wanted), [_folded(place) for place in places]
+    if any(_ends(place, folded) for place in lowered):
+        return "other_case", len(wanted)
+    return "near", max(_agreeing(place, folded) for place in lowered)
+
+
+def _places(file: FileRow, symbol: SymbolRow) -> Iterator[tuple[str, ...]]:
+    """What stands around a symbol, in the words of its language and in those of the file system."""
+    own = parts(symbol.path.removesuffix(symbol.name))
+    path = parts(file.path)
+    yield parts(qualified_name(file, symbol).removesuffix(symbol.name))
+    yield path + own
+    yield path[:-1] + own
+
+
+def _ends(place: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
+    return not wanted or place[-len(wanted) :] == wanted
+
+
+def _folded(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name.casefold() for name in names)
+
+
+def _agreeing(place: tuple[str, ...], wanted: tuple[str, ...]) -> int:
+    """How many of the wanted names stand in a place, in their order: a module may be left out, or re-exported."""
+    count, at = 0, len(place)
+    for name in reversed(wanted):
+        if name in place[:at]:
+            at = len(place[:at]) - 1 - place[:at][::-1].index(name)
+            count += 1
+    return count
+
+
+def _worth(named: Named) -> tuple[object, ...]:
+    """What a reader wants first among equals: the product's own, what has a body, types and functions before data."""
+    file, symbol = named.file, named.symbol
+    is_data = symbol.kind not in TYPES | CALLABLE | {"module"}
+    return (
+        _PLACES[place_of(file.path, file.language)], is_data, symbol.kind == "field",
+        symbol.end_line == symbol.start_line, file.path.count("/"), file.path, symbol.start_line, symbol.number,
+    )  # fmt: skip
+
+
+def _near(view: View, given: str, filters: Filters) -> list[Named]:
+    """Symbols of the near names; first those that stand where they were looked for."""
+    around = _last(given).around
+    found: list[tuple[tuple[object, ...], Named]] = []
+    for order, name in enumerate(near_names(view, given)):
+        for file, symbol in view.named(name):
+            if symbol.name == name and filters.keep(file, symbol):
+                agreeing = _match(file, symbol, Reading(around, ""))[1]
+                named = Named(file, symbol, "near")
+                found.append(((-agreeing, order, *_worth(named)), named))
+    return [named for _, named in sorted(found, key=lambda each: each[0])]
+
+
+def _distance(wanted: str, stems: list[str], name: str) -> tuple[int, int] | None:
+    """How far a name is from the one that was asked for; None where it is too far."""
+    plain = name.strip(_SIGILS).casefold()
+    extra = len(plain) - len(wanted)
+    if plain.startswith(wanted):
+        return 0 if extra == 0 else 1, extra
+    if extra >= 0 and wanted in plain:
+        return 2, extra
+    most = 1 if len(wanted) < _LONG else _MOST_EDITS
+    if -most <= extra <= most and _shares_a_piece(wanted, plain, most):
+        edits = _edits(wanted, plain, most)
+        if edits is not None:
+            return edits, edits
+    if len(stems) > 1 and all(stem in plain for stem in stems):
+        return 3, extra
+    return (3, -extra) if len(plain) > len(wanted) // 2 and wanted.startswith(plain) else None
+
+
+def _edits(one: str, other: str, most: int) -> int | None:
+    """How many letters are wrong, missing, added or swapped, if no more than so many."""
+    at, shorter = 0, min(len(one), len(other))
+    while at < shorter and one[at] == other[at]:
+        at += 1
+    one, other = one[at:], other[at:]
+    if not one or not other:
+        left = len(one) + len(other)
+        return left if left <= most else None
+    if not most:
+        return None
+    further = [(one[1:], other[1:]), (one[1:], other), (one, other[1:])]
+    if one[0] == other[1:2] and other[0] == one[1:2]:
+        further.append((one[2:], other[2:]))
+    found = [edits for each in further if (edits := _edits(*each, most - 1)) is not None]
+    return min(found) + 1 if found else None
+
+
+def _shares_a_piece(one: str, other: str, most: int) -> bool:
+    """Of more pieces than edits touch one stands where it stood, or nearly: a cheap no for most pairs. An edit touches
+    one piece, a swap two."""
+    size = max(1, len(one) // (most * 2 + 1))
+    starts = range(0, size * (most * 2 + 1), size)
+    return any(other.find(one[at : at + size], max(0, at - most), at + size + most) >= 0 for at in starts)

@@ -1,0 +1,180 @@
+"""Calls around a symbol: who calls it, what it calls, and so on outward."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from codecairn.errors import AmbiguousSymbol, NoEdgesAvailable, SymbolNotFound
+from codecairn.index.standing import Standing
+from codecairn.rank.explain import SHORT_KINDS
+from codecairn.rank.filters import Filters, module_of, qualified_name
+from codecairn.rank.named import find
+from codecairn.resolve.calls import Calls, Direction, Edge, Node, Walk
+from codecairn.resolve.engine import Engine
+from codecairn.resolve.identity import stable_id, symbol_id
+from codecairn.resolve.pick import picked
+from codecairn.resolve.values import Definition
+from codecairn.store.view import View
+from codecairn.tools import Call, tool
+from codecairn.tools.cut import budget
+from codecairn.tools.references import ReferredSymbol
+from codecairn.tools.symbols import SymbolName, check_name
+from codecairn.tools.views import Cursor, Ref, Workspace, check_ref, looked_at, newest, offset_of, project_of
+
+_ROW = 110
+"""Characters of an edge or of a node, beside its names."""
+_AROUND_ROWS = 2_000
+_ORDINARY = 60
+_NEAR = 5
+
+
+class GraphNode(Struct, frozen=True, kw_only=True):
+    id: int
+    depth: int
+    name: str
+    qualified_name: str
+    kind: str
+    path: str
+    line_start: int
+
+
+class GraphEdge(Struct, frozen=True, kw_only=True, rename={"caller": "from", "callee": "to"}):
+    caller: int
+    callee: int
+    path: str
+    lines: list[int]
+    confidence: float
+    resolver: str
+
+
+class CallGraph(Struct, frozen=True, kw_only=True):
+    symbol: ReferredSymbol
+    nodes: list[GraphNode]
+    edges: list[GraphEdge]
+    unresolved_count: int
+    external_count: int
+    metadata: dict[str, Any]
+    next_cursor: str | None = None
+
+
+@tool(family="refs")
+def get_call_graph(
+    call: Call,
+    *,
+    symbol_name: SymbolName,
+    direction: Annotated[Direction, Meta(description="Which side")] = "both",
+    depth: Annotated[int, Meta(ge=1, le=5, description="Calls away")] = 2,
+    limit: Annotated[int, Meta(ge=1, le=300, description="Most edges")] = _ORDINARY,
+    cursor: Cursor = None,
+    workspace: Workspace = None,
+    ref: Ref = None,
+) -> CallGraph:
+    """Who calls a function (depth below 0) and what it calls, several calls far. Use it to see what a change
+    reaches."""
+    project = project_of(call, workspace)
+    stands = looked_at(call, project)
+    check_ref(ref, stands)
+    check_name(symbol_name)
+    offset = offset_of(cursor)
+
+    def answer(view: View) -> CallGraph:
+        engine = Engine(view)
+        root, walk = _meant(engine, symbol_name), Walk()
+        edges = Calls(engine).walk(root, direction, depth, call.cancel, walk)
+        page = _page(engine, edges, offset, limit)
+        return _answered(engine, root, walk, page, stands)
+
+    found = newest(stands, project, answer)
+    if found is None:
+        raise NoEdgesAvailable("Calls are not indexed yet", details=stands.warnings)
+    return found
+
+
+def _meant(engine: Engine, name: str) -> Definition:
+    try:
+        return picked(engine, name)
+    except AmbiguousSymbol as error:
+        error.remedy = (
+            "Call again with one of the qualified names in candidates, or with its file before it: path:name."
+        )
+        raise
+    except SymbolNotFound as error:
+        near = find(engine.view, name, Filters())[:_NEAR]
+        error.data["near"] = [qualified_name(each.file, each.symbol) for each in near]
+        raise
+
+
+@dataclass(frozen=True)
+class _Page:
+    edges: list[Edge]
+    after: int | None
+
+
+def _page(engine: Engine, edges: Iterator[Edge], offset: int, limit: int) -> _Page:
+    """The edges an answer has room for, with the nodes they bring along."""
+    room = budget(asked=limit > _ORDINARY) - _AROUND_ROWS
+    page, met = list[Edge](), set[Node]()
+    for edge in islice(edges, offset, None):
+        new = {edge.caller, edge.callee} - met
+        room -= _ROW + sum(_ROW + 2 * len(_qualified(engine, each)) for each in new)
+        if len(page) == limit or (room < 0 and page):
+            return _Page(page, offset + len(page))
+        page.append(edge)
+        met |= new
+    return _Page(page, None)
+
+
+def _answered(engine: Engine, root: Definition, walk: Walk, page: _Page, stands: Standing) -> CallGraph:
+    first = next(iter(walk.depths))
+    met = dict.fromkeys([first, *(each for edge in page.edges for each in (edge.caller, edge.callee))])
+    ids = {node: number for number, node in enumerate(sorted(met, key=lambda each: abs(walk.depths[each])))}
+    return CallGraph(
+        symbol=_referred(engine, root),
+        nodes=[_node(engine, node, number, walk.depths[node]) for node, number in ids.items()],
+        edges=[
+            GraphEdge(
+                caller=ids[each.caller], callee=ids[each.callee], path=engine.scope(each.file).row.path,
+                lines=list(each.lines), confidence=each.confidence, resolver=each.resolver,
+            )
+            for each in page.edges
+        ],
+        unresolved_count=walk.unbound.unresolved, external_count=walk.unbound.external,
+        metadata=stands.metadata("complete" if page.after is None else "truncated"),
+        next_cursor=None if page.after is None else str(page.after),
+    )  # fmt: skip
+
+
+def _referred(engine: Engine, root: Definition) -> ReferredSymbol:
+    file, symbol = engine.scope(root.file).row, engine.symbol(root)
+    return ReferredSymbol(
+        symbol_id=symbol_id(file, symbol), symbol_stable_id=stable_id(file, symbol), name=symbol.name,
+        qualified_name=qualified_name(file, symbol), kind=SHORT_KINDS.get(symbol.kind, symbol.kind), path=file.path,
+        line_start=symbol.name_line,
+    )  # fmt: skip
+
+
+def _node(engine: Engine, node: Node, number: int, depth: int) -> GraphNode:
+    scope = engine.scope(node.file)
+    if node.number < 0:
+        stem = scope.row.path.rpartition("/")[2].partition(".")[0]
+        return GraphNode(
+            id=number, depth=depth, name=stem, qualified_name=_qualified(engine, node), kind="module",
+            path=scope.row.path, line_start=1,
+        )  # fmt: skip
+    symbol = scope.symbols[node.number]
+    return GraphNode(
+        id=number, depth=depth, name=symbol.name, qualified_name=_qualified(engine, node),
+        kind=SHORT_KINDS.get(symbol.kind, symbol.kind), path=scope.row.path, line_start=symbol.name_line,
+    )  # fmt: skip
+
+
+def _qualified(engine: Engine, node: Node) -> str:
+    scope = engine.scope(node.file)
+    if node.number < 0:
+        return module_of(scope.row) or scope.row.path
+    return qualified_name(scope.row, scope.symbols[node.number])

@@ -1,0 +1,286 @@
+"""What a file or a folder holds, by its symbols."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from codecairn.beside import PROSE
+from codecairn.errors import NotFound
+from codecairn.paths import printable
+from codecairn.project import Project
+from codecairn.rank.explain import SHORT_KINDS
+from codecairn.store.version import SymbolRow
+from codecairn.store.view import FileRow, View
+from codecairn.tools import Call, tool
+from codecairn.tools.cut import budget
+from codecairn.tools.views import Cursor, Ref, Workspace, check_ref, newest, offset_of, project_of, ready
+
+_AROUND_ROWS = 1_500
+"""Characters of an answer that are no symbols."""
+_ROW = 80
+"""Characters that a symbol takes beside its name and its signature."""
+_FILE_ROW = 120
+_LONGEST_SIGNATURE = 200
+_MOST_SYMBOLS = 2_000
+_MOST_OF_A_FILE = 40
+"""Symbols of one file in the outline of a folder."""
+_MOST_FOLDERS = 60
+_UNDER = " > "
+"""Between the headings that a part of a document stands under."""
+_MOST_NEAR = 5
+_NEAR_RATIO = 0.7
+
+
+Limit = Annotated[
+    Annotated[int, Meta(ge=1, le=_MOST_SYMBOLS)] | None, Meta(description="Most symbols (default: what fits)")
+]
+
+
+class OutlineSymbol(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    name: str
+    kind: str
+    line_start: int
+    line_end: int
+    signature: str = ""
+    children: list[OutlineSymbol] = []
+
+
+class OutlinedFile(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    path: str
+    language: str
+    lines: int
+    symbols: list[OutlineSymbol]
+    omitted_symbols: int = 0
+
+
+class OutlinedFolder(Struct, frozen=True, kw_only=True):
+    path: str
+    files: int
+
+
+class Outline(Struct, frozen=True, kw_only=True):
+    path: str
+    files: list[OutlinedFile]
+    folders: list[OutlinedFolder]
+    total_symbols: int
+    total_files: int
+    files_without_symbols: int
+    metadata: dict[str, Any]
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True)
+class _Page:
+    files: list[OutlinedFile]
+    folders: list[OutlinedFolder]
+    total_symbols: int
+    total_files: int
+    empty: int
+    after: int | None
+    complaint: str = ""
+
+
+@tool(family="refs")
+def get_file_outline(
+    call: Call,
+    *,
+    path: Annotated[str, Meta(description="File, or folder (`.`: all): its files' top-level symbols", max_length=4096)],
+    limit: Limit = None,
+    cursor: Cursor = None,
+    workspace: Workspace = None,
+    ref: Ref = None,
+) -> Outline:
+    """The symbols of a file, nested, with signatures and lines. Use it before reading a file, or to see what a folder
+    holds."""
+    project = project_of(call, workspace)
+    stands = ready(call, project)
+    check_ref(ref, stands)
+    given, offset = project.guard.inside(path), offset_of(cursor)
+    page = newest(stands, project, lambda view: _page(view, project, given, offset, limit))
+    page = page or _Page([], [], 0, 0, 0, None)
+    metadata = stands.metadata("complete" if page.after is None else "truncated")
+    if page.complaint:
+        metadata["warnings"] = [*stands.warnings, page.complaint]
+    return Outline(
+        path=given, files=page.files, folders=page.folders, total_symbols=page.total_symbols,
+        total_files=page.total_files, files_without_symbols=page.empty,
+        metadata=metadata, next_cursor=None if page.after is None else str(page.after),
+    )  # fmt: skip
+
+
+def _page(view: View, project: Project, path: str, offset: int, limit: int | None) -> _Page:
+    file = view.file_at(path)
+    if file is not None:
+        return _file_page(view, file, offset, limit)
+    folder = "" if path == "." else path
+    below = list(view.files_below(folder))
+    if not below:
+        raise _unknown(view, project, path)
+    return _folder_page(view, folder, below, offset, limit)
+
+
+# A file.
+
+
+def _file_page(view: View, file: FileRow, offset: int, limit: int | None) -> _Page:
+    symbols = _sections(view, file) if file.language in PROSE else view.symbols(file.id)
+    count = _fitting(symbols[offset:], limit)
+    shown = symbols[offset : offset + count]
+    entry = OutlinedFile(path=file.path, language=file.language, lines=file.lines, symbols=_nested(symbols, shown))
+    after = offset + count
+    return _Page(
+        [entry], [], len(symbols), 1, int(not symbols), after if after < len(symbols) else None, view.complaint(file.id)
+    )
+
+
+def _nested(symbols: list[SymbolRow], shown: list[SymbolRow]) -> list[OutlineSymbol]:
+    """The shown ones as they stand in each other; what is around the first is repeated, so that a page stands alone."""
+    wanted = {each.number for each in shown}
+    for each in shown:
+        while each.parent >= 0 and each.parent not in wanted:
+            each = symbols[each.parent]  # noqa: PLW2901 - outward
+            wanted.add(each.number)
+    inside: dict[int, list[SymbolRow]] = {}
+    for each in symbols:
+        if each.number in wanted:
+            inside.setdefault(each.parent, []).append(each)
+    return _children(inside, -1)
+
+
+def _children(inside: dict[int, list[SymbolRow]], parent: int) -> list[OutlineSymbol]:
+    return [_entry(each, _children(inside, each.number)) for each in inside.get(parent, ())]
+
+
+def _entry(each: SymbolRow, children: list[OutlineSymbol]) -> OutlineSymbol:
+    return OutlineSymbol(
+        name=each.name, kind=SHORT_KINDS.get(each.kind, each.kind), signature=_signature(each),
+        line_start=each.start_line, line_end=each.end_line, children=children,
+    )  # fmt: skip
+
+
+def _signature(each: SymbolRow) -> str:
+    said = each.signature
+    return said if len(said) <= _LONGEST_SIGNATURE else said[: _LONGEST_SIGNATURE - 1] + "…"
+
+
+def _fitting(symbols: list[SymbolRow], limit: int | None) -> int:
+    """How many symbols an answer has room for, one at least."""
+    room = _room(limit)
+    for count, each in enumerate(symbols):
+        room -= _size(each)
+        if count == limit or (room < 0 and count):
+            return count
+    return len(symbols)
+
+
+def _room(limit: int | None) -> float:
+    return budget(asked=limit is not None) - _AROUND_ROWS
+
+
+def _size(each: SymbolRow) -> int:
+    return _ROW + len(each.name) + len(_signature(each))
+
+
+def _sections(view: View, file: FileRow) -> list[SymbolRow]:
+    """The headings of a document, as if they were symbols; one without a text of its own begins with its first part."""
+    extents: dict[tuple[str, ...], list[int]] = {}
+    for chunk in view.chunks(file.id):
+        titles = tuple(chunk.title.split(_UNDER)) if chunk.title else ()
+        for depth in range(1, len(titles) + 1):
+            extents.setdefault(titles[:depth], [chunk.start_line, 0])[1] = chunk.end_line
+    numbers = {titles: number for number, titles in enumerate(extents)}
+    return [_section(number, titles, extents[titles], numbers) for titles, number in numbers.items()]
+
+
+def _section(number: int, titles: tuple[str, ...], extent: list[int], numbers: dict[tuple[str, ...], int]) -> SymbolRow:
+    start, end = extent
+    return SymbolRow(
+        number=number, kind="section", name=titles[-1], path=_UNDER.join(titles), signature="", doc="",
+        start_line=start, end_line=end, name_line=start, parent=numbers.get(titles[:-1], -1), ordinal=0, returns="",
+        tags="", content_hash=b"",
+    )  # fmt: skip
+
+
+# A folder.
+
+
+def _folder_page(view: View, folder: str, below: list[FileRow], offset: int, limit: int | None) -> _Page:
+    """Files by how near they are, then by name; the cursor counts files."""
+    counts = view.symbol_counts()
+    telling = sorted((each for each in below if each.id in counts), key=lambda each: (each.path.count("/"), each.path))
+    files = list(_filled(view, telling[offset:], limit))
+    after = offset + len(files)
+    return _Page(
+        files, [] if offset else list(_folders(folder, below)), sum(counts[each.id] for each in telling), len(below),
+        len(below) - len(telling), after if after < len(telling) else None,
+    )  # fmt: skip
+
+
+def _filled(view: View, files: list[FileRow], limit: int | None) -> Iterator[OutlinedFile]:
+    """As many files as there is room for, one at least."""
+    room, left = _room(limit), limit or _MOST_SYMBOLS
+    for place, file in enumerate(files):
+        top = [each for each in view.symbols(file.id) if each.parent < 0]
+        shown = top[:_MOST_OF_A_FILE]
+        room -= _FILE_ROW + sum(map(_size, shown))
+        left -= len(shown)
+        if place and (room < 0 or left < 0):
+            return
+        yield OutlinedFile(
+            path=file.path, language=file.language, lines=file.lines, symbols=[_entry(each, []) for each in shown],
+            omitted_symbols=len(top) - len(shown),
+        )  # fmt: skip
+
+
+def _folders(folder: str, below: list[FileRow]) -> Iterator[OutlinedFolder]:
+    """The folders directly inside, with how many files each has below it."""
+    start = len(folder) + 1 if folder else 0
+    inner = Counter(each.path[start:].split("/", 1)[0] for each in below if "/" in each.path[start:])
+    for name, files in sorted(inner.items())[:_MOST_FOLDERS]:
+        yield OutlinedFolder(path=f"{folder}/{name}" if folder else name, files=files)
+
+
+# What has no outline.
+
+
+def _unknown(view: View, project: Project, path: str) -> NotFound:
+    if (reason := view.absence(path)) is not None:
+        return NotFound(
+            f"{path} has no symbols: it is left out of the index ({reason})", path=path, state=reason,
+            remedy="Nothing to do: such files are listed, not read.",
+        )  # fmt: skip
+    if (project.root / path).exists():
+        return NotFound(
+            f"{path} is not in the index: ignored by git or by the index's options, or newer than the index", path=path,
+            state="not_indexed", remedy="Run index_codebase; if it stays out, read the file itself.",
+        )  # fmt: skip
+    near = _near(view, path)
+    said = {"remedy": f"Did you mean {near[0]}?"} if near else {}
+    return NotFound(
+        f"No such file or folder: {printable(path)}", path=printable(path), state="unknown", near=near, **said
+    )
+
+
+def _near(view: View, path: str) -> list[str]:
+    """Files and folders whose last name is this one, else nearly this one."""
+    name = posixpath.basename(path).casefold()
+    known: dict[str, list[str]] = {}
+    for each in _paths(view):
+        known.setdefault(posixpath.basename(each).casefold(), []).append(each)
+    names = [name] if name in known else get_close_matches(name, known, _MOST_NEAR, _NEAR_RATIO)
+    return [each for close in names for each in sorted(known[close], key=len)][:_MOST_NEAR]
+
+
+def _paths(view: View) -> set[str]:
+    files = {each.path for each in view.files()}
+    folders = {posixpath.dirname(each) for each in files}
+    while further := {posixpath.dirname(each) for each in folders} - folders:
+        folders |= further
+    return files | (folders - {""})

@@ -1,0 +1,198 @@
+"""References: where a definition is used, each site with its own line, and what was refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeVar
+
+from msgspec import Meta, Struct
+
+from codecairn.errors import InvalidInput, NoEdgesAvailable, SymbolNotFound
+from codecairn.index.standing import Standing
+from codecairn.project import Project
+from codecairn.rank.explain import SHORT_KINDS
+from codecairn.rank.filters import Filters, module_of, qualified_name
+from codecairn.rank.search import Question
+from codecairn.resolve.engine import Engine
+from codecairn.resolve.identity import stable_id, symbol_id
+from codecairn.resolve.pick import picked
+from codecairn.resolve.references import Reference, Unresolved, references_to
+from codecairn.resolve.values import Definition
+from codecairn.store.view import View
+from codecairn.tools import Call, tool
+from codecairn.tools.views import Cursor, Ref, Workspace, check_ref, epoch, looked_at, newest, offset_of, project_of
+
+EdgeType = Literal["imports", "calls", "implements", "extends", "references"]
+SymbolName = Annotated[
+    str, Meta(description="Bare or qualified: pkg.Type.method, mod::fn, a/b.ts:fn", min_length=1, max_length=500)
+]
+_NEAR = 5
+_LONGEST_CONTEXT = 400
+"""Characters; of a longer line the part around the reference is shown."""
+
+
+class SymbolOf(Struct, frozen=True, kw_only=True):
+    symbol_id: str
+    symbol_stable_id: str
+    name: str
+    qualified_name: str
+    kind: str
+
+
+class ReferredSymbol(SymbolOf, frozen=True, kw_only=True):
+    path: str
+    line_start: int
+
+
+class UnresolvedRow(Struct, frozen=True, kw_only=True):
+    path: str
+    line_start: int
+    edge_type: EdgeType
+    source_layer: str
+    context: str
+    from_symbol: SymbolOf
+
+
+class ReferenceRow(UnresolvedRow, frozen=True, kw_only=True):
+    confidence: float
+    resolver: str
+
+
+class References(Struct, frozen=True, kw_only=True):
+    symbol: ReferredSymbol
+    references: list[ReferenceRow]
+    total_references: int
+    unresolved_count: int
+    metadata: dict[str, Any]
+    unresolved: list[UnresolvedRow] | None = None
+    next_cursor: str | None = None
+
+
+@tool(family="refs")
+def find_references(
+    call: Call,
+    *,
+    symbol_name: SymbolName,
+    ref: Ref = None,
+    kind: Annotated[EdgeType | None, Meta(description="Only uses of this kind")] = None,
+    limit: Annotated[int, Meta(ge=1, le=1000, description="Most references")] = 20,
+    cursor: Cursor = None,
+    path: Annotated[str | None, Meta(description="File of the definition meant")] = None,
+    line: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="Its line there")] = None,
+    workspace: Workspace = None,
+    include_unresolved: Annotated[bool, Meta(description="List the uses that could not be bound, too")] = False,
+) -> References:
+    """Who uses this? Every call, import, subclass and mention of a function, class or member, each with its line. Use
+    it rather than grep, which mixes up symbols of one name."""
+    if line is not None and path is None:
+        raise InvalidInput("A line needs its path", param="path", reason="line is given without path")
+    project = project_of(call, workspace)
+    stands = looked_at(call, project)
+    check_ref(ref, stands)
+    offset = offset_of(cursor)
+
+    def answer(view: View) -> References:
+        engine = Engine(view, call.cancel)
+        target = _meant(engine, project, stands, symbol_name, path, line)
+        rows = _rows(engine, target, kind)
+        return _answered(engine, target, stands, rows, offset, limit, include_unresolved=include_unresolved)
+
+    found = newest(stands, project, answer)
+    if found is None:
+        raise NoEdgesAvailable("References are not indexed yet", details=stands.warnings)
+    return found
+
+
+def _meant(
+    engine: Engine, project: Project, stands: Standing, name: str, path: str | None, line: int | None
+) -> Definition:  # fmt: skip
+    try:
+        return picked(engine, name, path, line)
+    except SymbolNotFound as error:
+        error.data["near"] = _near(engine.view, project, stands, name)
+        raise
+
+
+def _near(view: View, project: Project, stands: Standing, name: str) -> list[str]:
+    """Symbols that a search for the name finds."""
+    ranking, _ = project.searcher.ranked(view, epoch(stands), Question(name, "keyword", Filters()))
+    found: dict[str, None] = {}
+    for each in ranking.results:
+        file = view.file(each.candidate.file)
+        symbol = view.symbol(each.candidate.file, each.candidate.symbol) if each.candidate.symbol >= 0 else None
+        if file is not None and symbol is not None:
+            found.setdefault(qualified_name(file, symbol))
+        if len(found) == _NEAR:
+            break
+    return list(found)
+
+
+_Place = TypeVar("_Place", Reference, Unresolved)
+_Rows = tuple[list[Reference], list[Unresolved]]
+
+
+def _rows(engine: Engine, target: Definition, kind: str | None) -> _Rows:
+    found = references_to(engine, target)
+    return _of_kind(found.references, kind), _of_kind(found.unresolved, kind)
+
+
+def _of_kind(rows: list[_Place], kind: str | None) -> list[_Place]:
+    return [each for each in rows if kind is None or each.kind == kind]
+
+
+def _answered(
+    engine: Engine, target: Definition, stands: Standing, rows: _Rows, offset: int, limit: int,
+    *, include_unresolved: bool,
+) -> References:  # fmt: skip
+    """A page of both lists: the cursor counts along the two side by side."""
+    bound, unbound = rows
+    after = offset + limit
+    is_cut = after < (max(len(bound), len(unbound)) if include_unresolved else len(bound))
+    return References(
+        symbol=_referred(engine, target),
+        references=[
+            ReferenceRow(**_place(engine, each), confidence=each.confidence, resolver=each.resolver)
+            for each in bound[offset:after]
+        ],
+        total_references=len(bound), unresolved_count=len(unbound),
+        metadata=stands.metadata("truncated" if is_cut else "complete"),
+        unresolved=[UnresolvedRow(**_place(engine, each)) for each in unbound[offset:after]]
+        if include_unresolved else None,
+        next_cursor=str(after) if is_cut else None,
+    )  # fmt: skip
+
+
+def _referred(engine: Engine, target: Definition) -> ReferredSymbol:
+    file, symbol = engine.scope(target.file).row, engine.symbol(target)
+    return ReferredSymbol(
+        symbol_id=symbol_id(file, symbol), symbol_stable_id=stable_id(file, symbol), name=symbol.name,
+        qualified_name=qualified_name(file, symbol), kind=SHORT_KINDS.get(symbol.kind, symbol.kind), path=file.path,
+        line_start=symbol.name_line,
+    )  # fmt: skip
+
+
+def _place(engine: Engine, each: Reference | Unresolved) -> dict[str, Any]:
+    scope = engine.scope(each.file)
+    return {
+        "path": scope.row.path, "line_start": each.line, "edge_type": each.kind, "source_layer": "base",
+        "context": _context(scope.source.line(each.line), each.column),
+        "from_symbol": symbol_around(engine, each.file, each.symbol),
+    }  # fmt: skip
+
+
+def _context(line: str, column: int) -> str:
+    if len(line) > _LONGEST_CONTEXT:
+        start = max(0, min(column, len(line)) - _LONGEST_CONTEXT // 2)
+        line = line[start : start + _LONGEST_CONTEXT]
+    return line.strip()
+
+
+def symbol_around(engine: Engine, file: int, number: int) -> SymbolOf:
+    """The symbol a site stands in; the module where it stands in none."""
+    row = engine.scope(file).row
+    symbol = engine.scope(file).symbols[number] if number >= 0 else None
+    ids = {"symbol_id": symbol_id(row, symbol), "symbol_stable_id": stable_id(row, symbol)}
+    if symbol is None:
+        stem = row.path.rpartition("/")[2].partition(".")[0]
+        return SymbolOf(**ids, name=stem, qualified_name=module_of(row) or stem, kind="module")
+    kind = SHORT_KINDS.get(symbol.kind, symbol.kind)
+    return SymbolOf(**ids, name=symbol.name, qualified_name=qualified_name(row, symbol), kind=kind)

@@ -1,0 +1,157 @@
+"""Symbols by their names."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from codecairn.errors import InvalidInput, SymbolNotFound
+from codecairn.parse.kinds import KINDS
+from codecairn.paths import has_control, printable
+from codecairn.rank.bodies import Body, body_of, head_of
+from codecairn.rank.explain import SHORT_KINDS
+from codecairn.rank.filters import Filters, checked_language, checked_path, qualified_name
+from codecairn.rank.named import Match, Named, find
+from codecairn.resolve.identity import stable_id, symbol_id
+from codecairn.resolve.inherited import inherited
+from codecairn.store.view import View
+from codecairn.tools import Call, tool
+from codecairn.tools.views import Cursor, Ref, Workspace, check_ref, newest, offset_of, project_of, ready
+
+LONGEST_NAME = 500
+_ROOM = 12_000
+"""Characters of source in an answer: with ten signatures it stays below what an ordinary answer may have."""
+_BODIES = 3
+_MOST_OTHERS = 5
+_LONGEST_DOC = 160
+_FULL_KINDS = {short: full for full, short in SHORT_KINDS.items()}
+
+SymbolName = Annotated[
+    str,
+    Meta(description="Bare or qualified: pkg.Type.method, mod::fn, Class#method, a/b.ts:fn", max_length=LONGEST_NAME),
+]
+
+
+class SymbolFound(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    name: str
+    qualified_name: str
+    kind: str
+    match: Match
+    language: str
+    path: str
+    line_start: int
+    line_end: int
+    signature: str
+    symbol_id: str
+    symbol_stable_id: str
+    source_layer: str
+    doc: str | None = None
+    body: str | None = None
+    body_start_line: int | None = None
+    body_cut: bool = False
+
+
+class SymbolsFound(Struct, frozen=True, kw_only=True):
+    symbols: list[SymbolFound]
+    total_symbols: int
+    metadata: dict[str, Any]
+    next_cursor: str | None = None
+
+
+@tool(family="refs")
+def find_symbol(
+    call: Call,
+    *,
+    symbol_name: SymbolName,
+    kind: Annotated[str | None, Meta(description="fn, method, class, struct, const, field …")] = None,
+    path: Annotated[str | None, Meta(description="Folder, file or glob")] = None,
+    language: Annotated[str | None, Meta(description="Only this language")] = None,
+    limit: Annotated[int, Meta(ge=1, le=100, description="Most symbols")] = 10,
+    cursor: Cursor = None,
+    workspace: Workspace = None,
+    ref: Ref = None,
+) -> SymbolsFound:
+    """The definition of a name with its source, exact before near. Use it when you know a name, or part of one, instead
+    of grep."""
+    project = project_of(call, workspace)
+    stands = ready(call, project)
+    check_ref(ref, stands)
+    check_name(symbol_name)
+    wanted = Filters(
+        kinds=frozenset({_kind(kind)} if kind else ()), path_filter=checked_path(path or ""),
+        language=checked_language(language) if language else "",
+    )  # fmt: skip
+    offset = offset_of(cursor)
+    found = newest(stands, project, lambda view: _page(view, symbol_name, wanted, offset, limit))
+    page, total = found or ([], 0)
+    after = offset + len(page)
+    return SymbolsFound(
+        symbols=page, total_symbols=total, metadata=stands.metadata("truncated" if after < total else "complete"),
+        next_cursor=str(after) if after < total else None,
+    )  # fmt: skip
+
+
+def check_name(name: str) -> None:
+    if not name.strip() or has_control(name):
+        reason = "it holds a control character" if name.strip() else "it is empty"
+        raise InvalidInput(f"Not a name: {printable(name)} ({reason})", param="symbol_name", reason=reason)
+
+
+def _kind(given: str) -> str:
+    kind = _FULL_KINDS.get(given.strip().lower(), given.strip().lower())
+    if kind not in KINDS:
+        known = ", ".join(sorted(SHORT_KINDS.get(each, each) for each in KINDS))
+        raise InvalidInput(f"Unknown kind: {printable(given)}", param="kind", reason=f"one of {known}")
+    return kind
+
+
+def _page(view: View, name: str, wanted: Filters, offset: int, limit: int) -> tuple[list[SymbolFound], int]:
+    found = find(view, name, wanted)
+    if not found or found[0].match == "near":
+        found = inherited(view, name, wanted) or found
+    if not found:
+        raise _not_found(view, name, wanted)
+    page = found[offset : offset + limit]
+    bodies = _bodies(view, page if page and page[0].match != "near" else page[:1])
+    return [_shown(each, bodies.get(place)) for place, each in enumerate(page)], len(found)
+
+
+def _not_found(view: View, name: str, wanted: Filters) -> SymbolNotFound:
+    asked = printable(name)
+    others = find(view, name, Filters()) if wanted != Filters() else []
+    if not others:
+        return SymbolNotFound(f"No symbol is named {asked}, or nearly so", symbol_name=asked)
+    return SymbolNotFound(
+        f"No symbol named {asked} passes the filters; {len(others)} do without them", symbol_name=asked,
+        candidates=[qualified_name(each.file, each.symbol) for each in others[:_MOST_OTHERS]],
+        remedy="Leave out kind, path or language.",
+    )  # fmt: skip
+
+
+def _bodies(view: View, page: list[Named]) -> dict[int, Body]:
+    """The source of the first few, each whole; of the first of all as much as there is room for."""
+    room, bodies = _ROOM, dict[int, Body]()
+    for place, each in enumerate(page):
+        body = body_of(view, each.file, each.symbol, room)
+        if body is None and place == 0:
+            body = head_of(view, each.file, each.symbol, room)
+        if body is not None:
+            bodies[place] = body
+            room -= len(body.text)
+        if len(bodies) == _BODIES:
+            break
+    return bodies
+
+
+def _shown(each: Named, body: Body | None) -> SymbolFound:
+    file, symbol = each.file, each.symbol
+    doc = symbol.doc.strip().split("\n")[0][:_LONGEST_DOC]
+    return SymbolFound(
+        name=symbol.name, qualified_name=qualified_name(file, symbol), kind=SHORT_KINDS.get(symbol.kind, symbol.kind),
+        match=each.match, language=file.language, path=file.path, line_start=symbol.name_line,
+        line_end=symbol.end_line, signature=symbol.signature, symbol_id=symbol_id(file, symbol),
+        symbol_stable_id=stable_id(file, symbol), source_layer="base", doc=doc if doc and body is None else None,
+        body=body.text if body else None, body_start_line=body.start_line if body else None,
+        body_cut=body.is_cut if body else False,
+    )  # fmt: skip

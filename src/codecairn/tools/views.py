@@ -1,0 +1,75 @@
+"""What every tool that answers from the index begins with: the project, how the index stands, and a view of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Annotated, TypeVar
+
+from msgspec import Meta
+
+from codecairn.errors import InvalidInput, NotReady, RefNotFound
+from codecairn.index.standing import Standing, standing
+from codecairn.paths import printable
+from codecairn.project import Project
+from codecairn.rank.search import searching
+from codecairn.store.view import View
+from codecairn.tools import Call
+
+_LONGEST_CURSOR = 9
+_Answer = TypeVar("_Answer")
+
+Workspace = Annotated[str | None, Meta(description="Project root (default: the served one)")]
+Ref = Annotated[str | None, Meta(description="Branch (default: the working tree)")]
+Cursor = Annotated[str | None, Meta(description="next_cursor of the page before")]
+
+
+def project_of(call: Call, workspace: str | None) -> Project:
+    return call.projects.named(workspace, param="workspace") if workspace else call.project
+
+
+def looked_at(call: Call, project: Project) -> Standing:
+    """How the index stands; what goes wrong from here on says so too."""
+    stands = standing(project.index, call.cancel)
+    call.metadata = stands.metadata()
+    return stands
+
+
+def ready(call: Call, project: Project) -> Standing:
+    stands = looked_at(call, project)
+    if stands.checkout is None and stands.indexing in ("not_indexed", "failed"):
+        raise NotReady("Project not indexed", details=stands.warnings)
+    return stands
+
+
+def views(stands: Standing, project: Project) -> Iterator[View]:
+    """A view, and another one where the index moved on meanwhile; none where nothing is indexed yet."""
+    if stands.opened is not None:
+        yield from searching(project.index, stands.opened)
+
+
+def newest(stands: Standing, project: Project, answer: Callable[[View], _Answer]) -> _Answer | None:
+    """What the newest view answers; None where nothing is indexed yet."""
+    found: _Answer | None = None
+    for view in views(stands, project):
+        found = answer(view)
+    return found
+
+
+def epoch(stands: Standing) -> str:
+    """Which building of the index is asked: the key of what a searcher may remember."""
+    return stands.opened.folder.name if stands.opened else ""
+
+
+def offset_of(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    if not cursor.isascii() or not cursor.isdigit() or len(cursor) > _LONGEST_CURSOR:
+        raise InvalidInput("Not a cursor of this tool", param="cursor", reason="give next_cursor as it was")
+    return int(cursor)
+
+
+def check_ref(ref: str | None, stands: Standing) -> None:
+    if ref is not None and ref not in ("live", "HEAD", stands.ref):
+        raise RefNotFound(
+            f"Not indexed: {printable(ref)}", ref=printable(ref), remedy="Leave ref out to search the working tree."
+        )

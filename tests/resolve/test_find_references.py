@@ -1,0 +1,362 @@
+"""find_references: what it takes, what it answers, and what it refuses to bind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from codecairn.cancel import Cancel
+from codecairn.cli import main
+from codecairn.errors import Cancelled
+from codecairn.resolve.engine import Engine
+from codecairn.resolve.pick import picked
+from codecairn.resolve.references import references_to
+from codecairn.store.view import viewing
+from codecairn.tools.cut import MOST_TOKENS
+from tests.search.conftest import Asking, Built, asking, index
+from tests.support.doors import Door, open_door, service
+from tests.support.indexes import LastingWorkers
+from tests.support.repo import Repo
+
+FILES: dict[str, str | bytes] = {
+    "auth/__init__.py": "from .tokens import validate\n",
+    "auth/tokens.py": '''\
+"""Tokens."""
+
+
+class Token:
+    def check(self) -> bool:
+        return True
+
+
+class Signed(Token):
+    def check(self) -> bool:
+        return super().check()
+
+
+def validate(token: Token) -> bool:
+    return token.check() and token.check()
+
+
+def twice(token: Token) -> bool:
+    first = validate(token)
+    return first and validate(token)
+''',
+    "auth/other.py": "def validate() -> None:\n    return None\n",
+    "app/main.py": """\
+from auth import validate
+from auth.tokens import Signed, Token
+
+
+def run(anything):
+    if validate(Signed()):
+        anything.check()
+    return map(validate, [Token()])
+""",
+    "web/shape.ts": """\
+export interface Shape {
+  area(): number;
+}
+export class Square implements Shape {
+  area(): number {
+    return 1;
+  }
+}
+""",
+}
+
+
+Doors = Callable[[str], Door]
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory, lasting: LastingWorkers) -> Built:
+    """A small project in a repository on branch main."""
+    folder = tmp_path_factory.mktemp("gate")
+    repo = Repo.create(folder / "gate")
+    repo.commit("start", FILES)
+    return index(repo.path, folder / "home", lasting)
+
+
+@pytest.fixture(scope="session")
+def gate(built: Built) -> Iterator[Asking]:
+    opened = asking(built)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="session")
+def gates(built: Built) -> Iterator[Doors]:
+    """A door to the project by its name, opened once."""
+    opened: dict[str, Door] = {}
+    with ExitStack() as stack:
+
+        def of(name: str) -> Door:
+            if name not in opened:
+                served = service(built.root, data=built.home)
+                stack.callback(served.projects.open(built.root).index.close)
+                opened[name] = stack.enter_context(open_door(name, served))
+            return opened[name]
+
+        yield of
+
+
+def find(gate: Asking, symbol_name: str, **arguments: Any) -> dict[str, Any]:
+    answer = gate.answer("find_references", symbol_name=symbol_name, **arguments)
+    assert not answer.is_error, answer.text
+    return answer.value
+
+
+def refused(gate: Asking, **arguments: Any) -> dict[str, Any]:
+    answer = gate.answer("find_references", **arguments)
+    assert answer.is_error, answer.text
+    error: dict[str, Any] = answer.value["error"]
+    return error
+
+
+def places(found: dict[str, Any]) -> list[tuple[str, int]]:
+    return [(each["path"], each["line_start"]) for each in found["references"]]
+
+
+@pytest.mark.requirement(
+    "004/find_references/symbol-fields",
+    "004/find_references/reference-fields",
+    "004/find_references/from-symbol-fields",
+    "ruling/symbol-identity/stable-id-form",
+    "ruling/symbol-identity/symbol-id-form",
+)
+def test_an_answer_has_the_documented_form_at_every_door(door_name: str, gates: Doors) -> None:
+    answer = gates(door_name).call("find_references", {"symbol_name": "tokens.validate"})
+    assert not answer.is_error, answer.text
+    found = answer.value
+    assert json.loads(answer.text) == found
+    symbol = found["symbol"]
+    assert symbol.keys() == {
+        "symbol_id", "symbol_stable_id", "name", "qualified_name", "kind", "path", "line_start",
+    }  # fmt: skip
+    assert (symbol["qualified_name"], symbol["kind"]) == ("auth.tokens.validate", "fn")
+    assert (symbol["path"], symbol["line_start"]) == ("auth/tokens.py", 14)
+    assert symbol["symbol_stable_id"].startswith("b3:")
+    assert len(symbol["symbol_stable_id"]) == len("b3:") + 64
+    assert symbol["symbol_id"].startswith("sym_")
+    for each in found["references"]:
+        assert {"path", "line_start", "edge_type", "source_layer", "context", "from_symbol"} <= each.keys()
+        assert {"confidence", "resolver"} <= each.keys()
+        assert each["from_symbol"].keys() == {"symbol_id", "symbol_stable_id", "name", "qualified_name", "kind"}
+        assert each["source_layer"] in ("base", "overlay")
+
+
+@pytest.mark.requirement("004/find_references/line-of-reference", "004/find_references/several-in-function")
+def test_every_use_is_a_row_with_its_own_line(gate: Asking) -> None:
+    found = find(gate, "tokens.validate", kind="calls")
+    assert places(found) == [("app/main.py", 6), ("auth/tokens.py", 19), ("auth/tokens.py", 20)]
+    assert [each["context"] for each in found["references"]] == [
+        "if validate(Signed()):", "first = validate(token)", "return first and validate(token)",
+    ]  # fmt: skip
+    assert [each["from_symbol"]["name"] for each in found["references"]] == ["run", "twice", "twice"]
+
+
+def test_a_use_outside_any_definition_is_its_modules(gate: Asking) -> None:
+    found = find(gate, "tokens.validate", kind="imports")
+    assert [each["from_symbol"]["kind"] for each in found["references"]] == ["module", "module"]
+    assert [each["from_symbol"]["qualified_name"] for each in found["references"]] == ["app.main", "auth"]
+
+
+@pytest.mark.requirement("004/find_references/all-edge-types", "004/find_references/kind-filter")
+def test_all_kinds_of_use_are_found_and_told_apart(gate: Asking) -> None:
+    kinds = {each["edge_type"] for each in find(gate, "tokens.validate")["references"]}
+    assert kinds == {"imports", "calls", "references"}
+    assert places(find(gate, "Token", kind="extends")) == [("auth/tokens.py", 9)]
+    assert places(find(gate, "Shape", kind="implements")) == [("web/shape.ts", 4)]
+
+
+@pytest.mark.requirement("004/find_references/symbol-name-required")
+def test_a_call_without_a_name_is_refused(door_name: str, gates: Doors) -> None:
+    answer = gates(door_name).call("find_references", {"kind": "calls"})
+    assert answer.is_error
+    assert answer.value["error"]["code"] == "invalid_input"
+
+
+@pytest.mark.requirement("004/find_references/kind-values")
+def test_an_unknown_kind_is_refused(gate: Asking) -> None:
+    assert refused(gate, symbol_name="Token", kind="mentions")["code"] == "invalid_input"
+
+
+@pytest.mark.requirement("004/find_references/qualified-name-accepted")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Signed", "tokens.Signed", "auth.tokens.Signed", "auth/tokens.py:Signed", "auth/tokens:Signed",
+        "tokens::Signed", "auth/tokens#Signed", "Signed()",
+    ],
+)  # fmt: skip
+def test_a_name_may_be_qualified_in_any_notation(gate: Asking, name: str) -> None:
+    assert find(gate, name)["symbol"]["qualified_name"] == "auth.tokens.Signed"
+
+
+@pytest.mark.requirement("004/find_references/ambiguous-symbol")
+def test_a_name_of_two_symbols_is_not_guessed(door_name: str, gates: Doors) -> None:
+    answer = gates(door_name).call("find_references", {"symbol_name": "validate"})
+    error = answer.value["error"]
+    assert error["code"] == "ambiguous_symbol"
+    listed = [each["qualified_name"] for each in error["data"]["candidates"]]
+    assert listed == ["auth.other.validate", "auth.tokens.validate"]
+
+
+@pytest.mark.requirement("004/find_references/path-line-picks-definition")
+def test_path_and_line_pick_the_definition(gate: Asking) -> None:
+    assert find(gate, "validate", path="auth/other.py", line=1)["total_references"] == 0
+    assert find(gate, "validate", path="auth/tokens.py", line=14)["total_references"] == 6
+    assert refused(gate, symbol_name="validate", line=1)["code"] == "invalid_input"
+
+
+@pytest.mark.requirement("004/find_references/limit-default-20", "004/find_references/total-references")
+def test_twenty_are_returned_unless_told_otherwise_and_all_are_counted(
+    own: Callable[..., Asking],
+) -> None:
+    calls = "".join(f"def user{number}():\n    target()\n" for number in range(30))
+    many = own({"many.py": f"def target():\n    pass\n{calls}"})
+    found = find(many, "target")
+    assert (len(found["references"]), found["total_references"]) == (20, 30)
+    assert found["metadata"]["result_completeness"] == "truncated"
+    rest = find(many, "target", cursor=found["next_cursor"])
+    assert len(set(places(found) + places(rest))) == 30
+    assert (rest["next_cursor"], rest["metadata"]["result_completeness"]) == (None, "complete")
+    assert len(find(many, "target", limit=1000)["references"]) == 30
+    assert refused(many, symbol_name="target", limit=1001)["code"] == "invalid_input"
+    assert refused(many, symbol_name="target", cursor="-1")["code"] == "invalid_input"
+
+
+def test_a_text_too_long_is_cut_in_both_lists_and_its_cursor_goes_on_there(own: Callable[..., Asking]) -> None:
+    calls = "".join(f"def user{number}(it):\n    target()\n    it.member()\n" for number in range(300))
+    many = own({"many.py": f"def target():\n    pass\nclass C:\n    def member(self): ...\n{calls}"})
+    for name in ("target", "C.member"):
+        asked = {"symbol_name": name, "limit": 1000, "include_unresolved": True}
+        whole = many.answer("find_references", **asked)
+        text = json.loads(whole.text)
+        assert len(whole.text) <= MOST_TOKENS * 4
+        assert 0 < text["cut"]["shown"] < 300
+        rest = many.answer("find_references", **asked, cursor=text["next_cursor"]).value
+        for rows in ("references", "unresolved"):
+            assert text[rows] + rest[rows] == whole.value[rows]
+
+
+def test_of_a_very_long_line_the_part_around_the_reference_is_shown(own: Callable[..., Asking]) -> None:
+    padding = " + ".join(["1"] * 150)
+    long = own({"a.py": f"def target(): ...\n\n\nx = {padding} + target() + {padding}\n"})
+    (row,) = find(long, "target")["references"]
+    assert "target()" in row["context"]
+    assert len(row["context"]) <= 400
+
+
+@pytest.mark.requirement("004/find_references/unresolved-counted", "004/find_references/unresolved-on-request")
+def test_what_could_not_be_bound_is_counted_and_listed_on_request(gate: Asking) -> None:
+    found = find(gate, "Signed.check")
+    assert ("app/main.py", 7) not in places(found)
+    assert found["unresolved_count"] == 1
+    assert found.get("unresolved") is None
+    listed = find(gate, "Signed.check", include_unresolved=True)["unresolved"]
+    assert [(each["path"], each["line_start"], each["context"]) for each in listed] == [
+        ("app/main.py", 7, "anything.check()")
+    ]
+
+
+def test_an_inherited_call_is_the_parents(gate: Asking) -> None:
+    assert ("auth/tokens.py", 11) in places(find(gate, "Token.check"))
+
+
+@pytest.mark.requirement("004/find_references/symbol-not-found")
+def test_an_unknown_name_is_not_found_and_near_ones_are_named(gate: Asking) -> None:
+    error = refused(gate, symbol_name="validate_token")
+    assert error["code"] == "symbol_not_found"
+    assert "auth.tokens.validate" in error["data"]["near"]
+
+
+@pytest.mark.requirement("004/find_references/no-edges-available")
+def test_a_project_that_is_not_indexed_has_no_edges(own: Callable[..., Asking]) -> None:
+    bare = own({"a.py": "def a(): ...\n"}, indexed=False)
+    assert refused(bare, symbol_name="a")["code"] == "no_edges_available"
+
+
+@pytest.mark.requirement("ruling/additions/workspace-on-find-references")
+def test_a_workspace_may_be_named(gate: Asking, own: Callable[..., Asking]) -> None:
+    assert find(gate, "Signed", workspace=str(gate.root))["symbol"]["name"] == "Signed"
+    other = own({"b.py": "def elsewhere(): ...\n\n\nelsewhere()\n"})
+    assert places(find(other, "elsewhere", workspace=str(other.root))) == [("b.py", 4)]
+
+
+def test_a_ref_is_the_branch_that_is_checked_out_or_is_refused(gate: Asking) -> None:
+    assert find(gate, "Signed", ref="main") == find(gate, "Signed")
+    assert refused(gate, symbol_name="Signed", ref="elsewhere")["code"] == "ref_not_indexed"
+
+
+def test_an_error_says_how_the_index_stands_and_what_to_do(gate: Asking) -> None:
+    answer = gate.answer("find_references", symbol_name="nothing_like_it")
+    assert answer.value["metadata"]["indexing_status"] == "ready"
+    assert answer.value["error"]["data"]["remedy"]
+
+
+@pytest.mark.requirement(
+    "ruling/symbol-identity/stable-id-ignores-edits", "ruling/symbol-identity/stable-id-inputs",
+)  # fmt: skip
+def test_ids_outlive_a_change_of_line_and_signature(own: Callable[..., Asking]) -> None:
+    before = own({"a.py": "def f(x): ...\n\n\nclass C:\n    def f(self): ...\n"})
+    after = own({"a.py": "import os\n\n\ndef f(x, y=1): return os\n\n\nclass C:\n    def f(self): ...\n"})
+    ids = [find(each, "f", path="a.py", line=line)["symbol"] for each, line in ((before, 1), (after, 4), (after, 8))]
+    assert ids[0]["symbol_stable_id"] == ids[1]["symbol_stable_id"] != ids[2]["symbol_stable_id"]
+    assert ids[0]["symbol_id"] == ids[1]["symbol_id"] != ids[2]["symbol_id"]
+
+
+def test_a_withdrawn_call_ends_between_two_files_and_spoils_nothing(own: Callable[..., Asking]) -> None:
+    users = {f"user{number}.py": "from a import target\n\n\ntarget()\n" for number in range(20)}
+    many = own({"a.py": "def target(): ...\n", **users})
+    opened = many.project.index.opened()
+    assert opened is not None
+    with viewing(opened.store, opened.lexical, str(many.root), many.project.guard.blocks) as view:
+        assert view is not None
+        cancel = Cancel()
+        engine = Engine(view, cancel)
+        target = picked(engine, "target")
+        cancel.set()
+        with pytest.raises(Cancelled):
+            references_to(engine, target)
+    assert find(many, "target")["total_references"] == 40
+
+
+def refs(built: Built, *arguments: str) -> Result:
+    return CliRunner().invoke(
+        main, ["refs", *arguments, "--root", str(built.root)], env={"CAIRN_HOME": str(built.home)}
+    )
+
+
+def test_the_command_prints_each_use_under_its_file(built: Built) -> None:
+    ran = refs(built, "tokens.validate", "--kind", "calls")
+    assert ran.exit_code == 0, ran.output
+    assert ran.stdout.splitlines() == [
+        "app/main.py",
+        "     6  if validate(Signed()):  calls in run",
+        "auth/tokens.py",
+        "    19  first = validate(token)  calls in twice",
+        "    20  return first and validate(token)  calls in twice",
+    ]
+    assert "3 references to auth.tokens.validate (auth/tokens.py:14)" in ran.stderr
+
+
+def test_the_command_lists_what_could_not_be_bound_and_prints_json(built: Built) -> None:
+    ran = refs(built, "Signed.check", "--unresolved")
+    assert "could not be bound:" in ran.stdout
+    assert "     7  anything.check()  calls in run" in ran.stdout
+    answer = json.loads(refs(built, "tokens.validate", "--json").stdout)
+    assert answer["total_references"] == 6
+
+
+def test_the_command_says_what_is_ambiguous(built: Built) -> None:
+    ran = refs(built, "validate")
+    assert ran.exit_code == 1
+    assert "auth.other.validate, auth.tokens.validate" in ran.stderr
+    assert refs(built, "validate", "--path", "auth/tokens.py", "--line", "14").exit_code == 0

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from tests.search.conftest import Asking, Built, asking, index, lasting, own
+from tests.support.doors import Answer, Door, open_door, service
+from tests.support.indexes import LastingWorkers
+from tests.support.repo import Repo
+
+__all__ = ["lasting", "own"]
+
+Doors = Callable[[str], Door]
+
+LEDGER = '''\
+"""What is owed."""
+
+LIMIT = 100
+
+
+class Account:
+    """Money of one owner."""
+
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+        self.cents = 0
+
+    # Moves money out.
+    def withdraw(self, cents: int) -> int:
+        """Take some.
+
+        All of it, or nothing.
+        """
+        self.cents -= cents
+        return self.cents
+
+
+class Savings(Account):
+    def withdraw(self, cents: int) -> int:
+        return super().withdraw(cents)
+
+
+def transfer(source: Account, target: Account, cents: int) -> None:
+    target.cents += cents
+    source.withdraw(cents)
+'''
+
+YARD: dict[str, str | bytes] = {
+    ".gitignore": "build/\n",
+    ".env": "SECRET=1\n",
+    "README.md": "# Yard\n\nWhat it is.\n\n## Install\n\n### Linux\n\nRun it.\n\n## Use\n\nAs you like.\n",
+    "bank/__init__.py": "from bank.ledger import Account\n",
+    "bank/ledger.py": LEDGER,
+    "bank/vault.py": "from bank.ledger import Savings\n\nVAULT = Savings('all')\n",
+    "bank/report.py": "def print_report() -> None:\n    pass\n\n\ndef transfer() -> None:\n    pass\n",
+    "bank/tests/test_ledger.py": "def transfer() -> None:\n    pass\n",
+    "web/cart.ts": """\
+export class Cart<T> {
+  #lines: T[] = [];
+
+  add(line: T): void {
+    this.#lines.push(line);
+  }
+
+  [Symbol.iterator]() {
+    return this.#lines.values();
+  }
+}
+
+export function Transfer(): void {}
+""",
+    "store/store.go": """\
+package store
+
+type Shelf struct {
+	Name string
+}
+
+type Rack struct {
+	Shelf
+}
+
+// Put keeps a thing.
+func (s *Shelf) Put(thing string) error {
+	return nil
+}
+""",
+    "lib/job.rb": """\
+module Mill
+  class Job
+    def <=>(other)
+      0
+    end
+
+    def done?
+      true
+    end
+  end
+end
+""",
+    "native/key.cpp": """\
+namespace atlas {
+struct Key {
+  bool operator==(const Key& other) const { return true; }
+  int operator()(int x) const { return x; }
+  int operator[](int x) const { return x; }
+};
+}
+""",
+    "logo.png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0",
+    "build/made.py": "def made() -> None:\n    pass\n",
+}
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory, lasting: LastingWorkers) -> Built:
+    """A yard of several languages, in a repository on branch main."""
+    folder = tmp_path_factory.mktemp("yard")
+    repo = Repo.create(folder / "yard")
+    repo.commit("start", YARD)
+    return index(repo.path, folder / "home", lasting)
+
+
+@pytest.fixture(scope="session")
+def yard(built: Built) -> Iterator[Asking]:
+    opened = asking(built)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="session")
+def gates(built: Built) -> Iterator[Doors]:
+    """A door to the yard by its name, opened once."""
+    opened: dict[str, Door] = {}
+    with ExitStack() as stack:
+
+        def of(name: str) -> Door:
+            if name not in opened:
+                served = service(built.root, data=built.home)
+                stack.callback(served.projects.open(built.root).index.close)
+                opened[name] = stack.enter_context(open_door(name, served))
+            return opened[name]
+
+        yield of
+
+
+def value_of(answer: Answer) -> dict[str, Any]:
+    assert not answer.is_error, answer.text
+    return answer.value
+
+
+def refusal(answer: Answer) -> dict[str, Any]:
+    assert answer.is_error, answer.text
+    error: dict[str, Any] = answer.value["error"]
+    assert error["data"]["remedy"]
+    return error
