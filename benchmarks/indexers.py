@@ -32,7 +32,7 @@ class Indexer:
 
 
 def cairn(data: Path) -> Indexer:
-    command = (sys.executable, "-m", "codecairn")
+    command = (sys.executable, "-P", "-m", "codecairn")
     return Indexer(
         "cairn", output_of(*command, "--version").split()[-1], (*command, "index", "--json"),
         (*command, "index", "--json"), {**os.environ, "CAIRN_HOME": str(data)}, data, _cairn_counts,

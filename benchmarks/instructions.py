@@ -120,7 +120,7 @@ def main() -> None:
             os.environ["CAIRN_HOME"] = str(Path(scratch, "home"))
             paths = write(Path(scratch, "project", "instructions"), size)
             root = Path(scratch, "project")
-            command = [sys.executable, "-m", "codecairn", "serve", "--log-level", "error", "--root", str(root)]
+            command = [sys.executable, "-P", "-m", "codecairn", "serve", "--log-level", "error", "--root", str(root)]
             with Server(command, root) as server:
                 cases += measure(server, paths, given.runs)
     print(f"instructions/search, {given.runs} runs each, milliseconds; bar: p95 of few at 5,000 within {BAR_MS:g}")

@@ -96,7 +96,7 @@ class Server:
 
 def cairn(root: Path, home: Path, *options: str) -> Server:
     """Our own server on a project, with a data directory of its own."""
-    command = [sys.executable, "-m", "codecairn", "serve", "--root", str(root), "--log-level", "error", *options]
+    command = [sys.executable, "-P", "-m", "codecairn", "serve", "--root", str(root), "--log-level", "error", *options]
     return Server(command, root, {**os.environ, "CAIRN_HOME": str(home)})
 
 

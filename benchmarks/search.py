@@ -146,7 +146,7 @@ def _client(port: int, root: Path, queries: list[str], into: list[float]) -> Non
 
 @contextmanager
 def _http(root: Path, home: Path) -> Iterator[int]:
-    command = [sys.executable, "-m", "codecairn", "serve", "--http", "127.0.0.1:0", "--root", str(root)]
+    command = [sys.executable, "-P", "-m", "codecairn", "serve", "--http", "127.0.0.1:0", "--root", str(root)]
     environment = {**os.environ, "CAIRN_HOME": str(home)}
     server = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     try:

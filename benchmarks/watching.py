@@ -101,7 +101,7 @@ class Asker:
 
 
 def watched(root: Path, environment: Mapping[str, str], edits: Edits, runs: int) -> Watched:
-    command = [sys.executable, "-m", "codecairn", "serve", "--log-level", "error", "--root", str(root)]
+    command = [sys.executable, "-P", "-m", "codecairn", "serve", "--log-level", "error", "--root", str(root)]
     with Server(command, root, environment) as server:
         server.initialize()
         asker = Asker(server, root)

@@ -105,3 +105,11 @@ def test_every_dependency_is_bounded_above() -> None:
     dependencies = declared()["dependencies"]
     assert isinstance(dependencies, list)
     assert [each for each in dependencies if "<" not in each or ">=" not in each] == []
+
+
+def test_a_project_is_not_where_libraries_are_imported_from(tmp_path: Path) -> None:
+    (tmp_path / "http.py").write_text("raise SystemExit('the project was imported')\n", encoding="utf-8")
+    with ServerProcess(folder=tmp_path) as server:
+        assert server.initialize()["result"]["serverInfo"]["name"] == "codecairn"
+        assert server.close() == 0
+    assert codecairn.__version__ in python("-m", "codecairn", "--version", folder=tmp_path)

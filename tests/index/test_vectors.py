@@ -72,6 +72,17 @@ def test_what_is_not_wanted_makes_room_for_what_is(tmp_path: Path) -> None:
     assert all(each.file % 50 == 49 for each in found)
 
 
+def test_a_file_without_chunks_has_no_row(tmp_path: Path) -> None:
+    rows, files = rows_of(3, 4), VectorFiles(tmp_path / "vectors")
+    files.write(Segment(1, "e", WIDTH, 0), rows)
+    placed = [Placed(1, 0, 2), Placed(2, 2, 2), Placed(3, 2, 0), Placed(4, 0, 0), Placed(5, 4, 0)]
+    field = Field(files, Segment(1, "e", WIDTH, 4), placed)
+    found = field.nearest(rows[2], 4, lambda file, number: True)
+    assert {(each.file, each.number) for each in found} == {(1, 0), (1, 1), (2, 0), (2, 1)}
+    assert (found[0].file, found[0].number) == (2, 0)
+    assert field.similar_files(rows[2], [2, 3, 4]).keys() == {2}
+
+
 def test_rows_that_were_never_told_of_are_written_over(tmp_path: Path) -> None:
     files = VectorFiles(tmp_path / "vectors")
     first, lost, second = rows_of(1, 10), rows_of(2, 30), rows_of(3, 5)

@@ -97,7 +97,8 @@ class Field:
     """The vectors of the versions that a view shows."""
 
     def __init__(self, files: VectorFiles, segment: Segment, placed: Sequence[Placed]) -> None:
-        ordered = sorted(placed, key=lambda each: each.first)
+        # An empty file has a place and no rows: the row that stands there is the next file's.
+        ordered = sorted((each for each in placed if each.rows), key=lambda each: each.first)
         self.dimensions = segment.dimensions
         self.chunks = sum(each.rows for each in ordered)
         self._rows = files.rows(segment)
