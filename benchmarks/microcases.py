@@ -15,7 +15,8 @@ something else. What the index keeps no symbol for (a local variable, a paramete
 only be got wrong: such a question is outside unless something was invented for it. A case passes when nothing in it
 is invented, unbound or missed.
 
-A lambda is part of the function it stands in, and making an object calls the `__init__` that its class has, if any.
+A name that is assigned again is one symbol. A lambda is part of the function it stands in, and making an object calls
+the `__init__` that its class has, if any.
 """
 
 from __future__ import annotations
@@ -24,34 +25,27 @@ import argparse
 import json
 import random
 import re
-import tempfile
 from ast import literal_eval
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from cases import Outcome, Place, Use, defined, judged, meaning, place_of, resolving, same, word
 from measure import markdown
 
-from codecairn.cancel import Cancel
-from codecairn.config import Settings
 from codecairn.errors import ProjectNotFound
-from codecairn.index.run import Options
-from codecairn.parse.facts import Import, Site
+from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, TYPES
-from codecairn.project import Project
 from codecairn.resolve.calls import Calls, Node, Unbound
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.references import references_to
 from codecairn.resolve.values import Definition, Instance
-from codecairn.store.version import SymbolRow, link_table
-from codecairn.store.view import FileRow, viewing
+from codecairn.store.version import link_table
+from codecairn.store.view import FileRow
 
-Outcome = Literal["right", "invented", "unbound", "missed", "outside"]
-Place = tuple[str, int]
 _MODULE = -1
 
 
@@ -136,7 +130,7 @@ def _case(category: str, name: str, files: dict[str, str], asked: Callable[[Engi
 
     def answers() -> list[Answer]:
         try:
-            with _resolving(files) as engine:
+            with resolving(files) as engine:
                 return list(asked(engine))
         except ProjectNotFound:
             return [Answer("missed", "none of its files is source")]
@@ -144,77 +138,8 @@ def _case(category: str, name: str, files: dict[str, str], asked: Callable[[Engi
     return Case(category, name, answers)
 
 
-@contextmanager
-def _resolving(files: dict[str, str]) -> Iterator[Engine]:
-    with tempfile.TemporaryDirectory(prefix="cairn-cases-") as folder:
-        root = Path(folder).resolve() / "case"
-        for name, text in files.items():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            (root / name).write_text(text, encoding="utf-8", newline="")
-        project = Project(root, Settings(data=Path(folder) / "data"))
-        try:
-            project.index.index(Options(), force=False, cancel=Cancel())
-            opened = project.index.opened()
-            assert opened is not None
-            with viewing(opened.store, opened.lexical, str(root), project.guard.blocks) as view:
-                assert view is not None
-                yield Engine(view)
-        finally:
-            project.index.close()
-
-
 def _share(part: int, whole: int) -> str:
     return f"{part / whole:.3f}" if whole else "–"
-
-
-# What a name at a place means.
-
-
-@dataclass(frozen=True)
-class Use:
-    """The name at a column of a line; the column may be anywhere in it, or behind its end."""
-
-    path: str
-    line: int
-    column: int
-
-
-def _meaning(engine: Engine, use: Use) -> tuple[Definition | None, Outcome, str]:
-    """The definition of a name, else how the engine puts it that there is none, and the name."""
-    row = next((each for each in engine.known.rows.values() if each.path == use.path), None)
-    if row is None:
-        return None, "missed", ""
-    if (site := _site(engine, row, use)) is not None:
-        bound = engine.bind(engine.scope(row.id), site)
-        return bound.definition, "missed" if bound.is_known else "unbound", site.name
-    name = _word(engine.scope(row.id).source.line(use.line), use.column)
-    own = _defined(engine, row, use.line, {name})
-    return (Definition(row.id, own.number) if own else None), "missed", name
-
-
-def _site(engine: Engine, row: FileRow, use: Use) -> Site | None:
-    sites = link_table(engine.view.links(row.id)).sites()
-    near = [each for each in sites if each.line == use.line and 0 <= use.column - each.column <= len(each.name)]
-    return max(near, key=lambda each: each.column, default=None)
-
-
-def _word(line: str, column: int) -> str:
-    return next((each[0] for each in re.finditer(r"[\w$]+", line) if each.start() <= column <= each.end()), "")
-
-
-def _defined(engine: Engine, row: FileRow, line: int, names: set[str]) -> SymbolRow | None:
-    symbols = engine.scope(row.id).symbols
-    return next((each for each in symbols if each.name_line == line and each.name in names), None)
-
-
-def _place(engine: Engine, definition: Definition) -> Place:
-    return engine.scope(definition.file).row.path, engine.symbol(definition).name_line
-
-
-def _judged(found: object | None, otherwise: Outcome, *, is_right: bool, is_indexed: bool) -> Outcome:
-    if found is not None:
-        return "right" if is_right else "invented"
-    return otherwise if is_indexed else "outside"
 
 
 # PyCG: a folder with callgraph.json is a project.
@@ -293,7 +218,7 @@ _QUESTION = re.compile(r"(?:^|(?<=\s))#([!<])\s*(?:(\d+)\s*)?(.*)")
 
 def _jedi(folder: Path) -> Iterator[Case]:
     files = {each.relative_to(folder).as_posix(): _text(each) for each in sorted(folder.rglob("*.py*"))}
-    with _resolving(files) as engine:
+    with resolving(files) as engine:
         for path in sorted(path for path in files if "/" not in path):
             for line, kind, column, expected in _questions(files[path]):
                 use = Use(path, line, column)
@@ -318,30 +243,30 @@ def _questions(text: str) -> Iterator[tuple[int, str, int, str]]:
 def _gone(engine: Engine, use: Use, expected: str) -> Iterator[Answer]:
     """Each definition is described by its first line, as far as it goes."""
     wanted = tuple(literal_eval(expected))
-    found, otherwise, name = _meaning(engine, use)
-    is_right = found is not None and _described(engine, found).startswith(wanted)
+    found, otherwise, name = meaning(engine, use)
+    is_right = any(_described(engine, each).startswith(wanted) for each in same(engine, found))
     is_indexed = any(
         _described(engine, Definition(row.id, each.number)).startswith(wanted) for row, each in engine.named(name)
     )
-    outcome = _judged(found, otherwise, is_right=is_right, is_indexed=bool(wanted) and is_indexed)
+    outcome = judged(found, otherwise, is_right=is_right, is_indexed=bool(wanted) and is_indexed)
     yield Answer(outcome, f"{name} is {wanted}, not {_shown(engine, found)}")
 
 
 def _described(engine: Engine, definition: Definition) -> str:
-    _, line = _place(engine, definition)
+    _, line = place_of(engine, definition)
     return engine.scope(definition.file).source.line(line).strip().removeprefix("async ")
 
 
 def _used(engine: Engine, use: Use, expected: str) -> Iterator[Answer]:
     """By line: every use of the definition that stands on one of the lines expected."""
     places = set(_positions(engine, use, expected))
-    name = _word(engine.scope(_row(engine, use.path).id).source.line(use.line), use.column)
+    name = word(engine.scope(_row(engine, use.path).id).source.line(use.line), use.column)
     target = next(iter(_definitions(engine, places, name)), None)
     if target is None:
         yield Answer("outside", name)
         return
     found = references_to(engine, target)
-    bound = {(engine.known.rows[each.file].path, each.line) for each in found.references} | {_place(engine, target)}
+    bound = {(engine.known.rows[each.file].path, each.line) for each in found.references} | {place_of(engine, target)}
     unbound = {(engine.known.rows[each.file].path, each.line) for each in found.unresolved}
     for place in sorted(places | bound):
         missed: Outcome = "unbound" if place in unbound else "missed"
@@ -361,7 +286,7 @@ def _positions(engine: Engine, use: Use, expected: str) -> Iterator[Place]:
 def _definitions(engine: Engine, places: Iterable[Place], name: str) -> Iterator[Definition]:
     for path, line in sorted(places):
         row = _row(engine, path)
-        if (symbol := _defined(engine, row, line, {name})) is not None:
+        if (symbol := defined(engine, row, line, {name})) is not None:
             yield Definition(row.id, symbol.number)
 
 
@@ -415,12 +340,12 @@ def _located(engine: Engine, files: dict[str, str]) -> Iterator[Answer]:
 
 
 def _locate(engine: Engine, use: Use, lines: set[int]) -> Answer:
-    found, otherwise, name = _meaning(engine, use)
-    is_right = found is not None and _place(engine, found)[1] in lines
+    found, otherwise, name = meaning(engine, use)
+    is_right = any(place_of(engine, each)[1] in lines for each in same(engine, found))
     rows = engine.known.rows.values()
     renamed = {each.name for row in rows for each in _imports(engine, row) if each.alias == name}
-    is_indexed = any(_defined(engine, row, line, {name, *renamed}) for row in rows for line in lines)
-    outcome = _judged(found, otherwise, is_right=is_right, is_indexed=is_indexed)
+    is_indexed = any(defined(engine, row, line, {name, *renamed}) for row in rows for line in lines)
+    outcome = judged(found, otherwise, is_right=is_right, is_indexed=is_indexed)
     return Answer(outcome, f"{name} at {use.path}:{use.line} is on {sorted(lines)}, not {_shown(engine, found)}")
 
 
@@ -429,7 +354,9 @@ def _imports(engine: Engine, row: FileRow) -> list[Import]:
 
 
 def _shown(engine: Engine, found: Definition | None) -> str:
-    return "nothing" if found is None else f"{engine.symbol(found).path} at {':'.join(map(str, _place(engine, found)))}"
+    return (
+        "nothing" if found is None else f"{engine.symbol(found).path} at {':'.join(map(str, place_of(engine, found)))}"
+    )
 
 
 def _text(path: Path) -> str:

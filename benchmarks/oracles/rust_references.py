@@ -4,7 +4,8 @@
     python benchmarks/oracles/rust_references.py NAME.lsif ROOT > rust_NAME.json
 
 The dump is a graph of JSON lines: a range is bound to a result set, and the result set to the ranges of its definition
-and of its uses. What is defined is told by the word before the name.
+and of its uses. What is defined is told by the word before the name: functions, types, traits and macros, but not the
+types that belong to a trait. `Self` is no use of a name.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
 
-_DEFINES = re.compile(r"\b(fn|struct|enum|union|trait|type|macro_rules!)\s+(?:r#)?$")
+_DEFINES = re.compile(r"(?:\b(fn|struct|enum|union|trait|macro_rules!)|^(?:pub(?:\([^)]*\))?\s+)?(type))\s+(?:r#)?$")
 _WORD = re.compile(r"\w+")
 
 
@@ -78,7 +79,13 @@ def _symbols(dump: Dump, root: Path) -> Iterator[dict[str, Any]]:
             kind, name = _defined(root / path, line, column) if path else ("", "")
             if kind:
                 uses = dump.items[dump.references[result_set]] if result_set in dump.references else []
-                refs = sorted({(paths[each], dump.starts[use][0]) for each, use in uses if paths[each]})
+                refs = sorted(
+                    {
+                        (paths[each], dump.starts[use][0])
+                        for each, use in uses
+                        if paths[each] and _word(root / paths[each], *dump.starts[use]) != "Self"
+                    }
+                )
                 yield {"kind": kind, "line": line, "path": path, "refs": refs, "symbol": name}
 
 
@@ -88,9 +95,13 @@ def _relative(uri: str, root: Path) -> str:
 
 
 def _defined(path: Path, line: int, column: int) -> tuple[str, str]:
-    text = _lines(path)[line - 1]
-    keyword, name = _DEFINES.search(text[:column]), _WORD.match(text, column)
-    return (keyword[1].rstrip("!"), name[0]) if keyword and name else ("", "")
+    keyword, name = _DEFINES.search(_lines(path)[line - 1][:column]), _word(path, line, column)
+    return ((keyword[1] or keyword[2]).rstrip("!"), name) if keyword and name else ("", "")
+
+
+def _word(path: Path, line: int, column: int) -> str:
+    found = _WORD.match(_lines(path)[line - 1], column)
+    return found[0] if found else ""
 
 
 @cache

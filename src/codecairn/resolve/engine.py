@@ -106,6 +106,8 @@ class Engine:
         if not site.qualifier and not scope.may_see(site.name):
             return FOREIGN
         position = scope.source.position(site.line, site.column)
+        if scope.rules.marks and scope.source.code.endswith(scope.rules.marks, 0, position):
+            return FOREIGN
         steps = scope.source.receiver(position) if site.qualifier else []
         if steps:
             return self._bind_member(scope, site, position, steps)

@@ -70,6 +70,8 @@ class Rules:
     index: tuple[str, ...] = ()
     splits_types: bool = False
     """A type and a value may share a name and are two things."""
+    marks: str = ""
+    """What stands before a name that marks a definition (`#[test]`) and is no function of that name."""
     attribute: str = ""
     """How the names of types end that may be left off in `[Name]`."""
     fields_apart: bool = False
@@ -167,7 +169,7 @@ _GO = Rules(
 
 _RUST = Rules(
     opaque=rf"{_SLASHES}|r\#*\"[\s\S]*?\"\#*|\"(?:\\.|[^\"\\])*\"|{_CHARACTER}",
-    classes=frozenset({"Self"}), supers=frozenset(), separators=("::", "."),
+    classes=frozenset({"Self"}), supers=frozenset(), separators=("::", "."), marks="#[",
     blocks=(
         r"\blet\s+(?:mut\s+)?(?P<n>NAME)\b", r"\blet\s+[^=;]*?[(,]\s*(?:mut\s+|ref\s+)*(?P<n>NAME)\s*[,)][^=;]*=",
         r"\bfor\s+(?:\(?[^{;]*?\b)?(?P<n>NAME)\b[^{;]*?\bin\b",
@@ -179,7 +181,8 @@ _RUST = Rules(
         r"\b(?:impl|(?:fn|struct|enum|trait|type)\s+\w+)\s*<(?:(?:[^<>;]|->|<[^<>;]*>)*?,)?\s*(?:const\s+)?(?P<n>NAME)\s*[:,>=]",
     ),
     keys=r"\s*:(?!:)", key_brackets="{",
-    implicit_members=False, shares="file", imports="crate", endings=(".rs",), index=("mod", "lib", "main"),
+    guesses=False, implicit_members=False, shares="file", imports="crate", endings=(".rs",),
+    index=("mod", "lib", "main"),
     wrappers=frozenset({"Option", "Result", "Box", "Rc", "Arc", "RefCell", "Cell", "Mutex", "RwLock", "Pin", "Cow"}),
     values=frozenset({"Vec", "HashMap", "BTreeMap", "HashSet", "VecDeque"}),
 )  # fmt: skip
