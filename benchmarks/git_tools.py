@@ -171,7 +171,8 @@ def main() -> None:
         clone = Clone.of(given.repo, Path(scratch, "clone"))
         measured = list(cases(clone))
         clone.edit(20)
-        with Server([sys.executable, "-P", "-m", "codecairn", "serve", "--root", str(clone.path)], clone.path) as server:
+        command = [sys.executable, "-P", "-m", "codecairn", "serve", "--root", str(clone.path)]
+        with Server(command, clone.path) as server:
             server.initialize()
             for case in measured:
                 check(server, case)
