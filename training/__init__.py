@@ -1,0 +1,1 @@
+"""Where the data comes from that the text embedding is trained on."""
