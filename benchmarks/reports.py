@@ -28,11 +28,12 @@ from codecairn.config import Settings
 from codecairn.index.live import Opened
 from codecairn.index.run import Options
 from codecairn.project import Project
-from codecairn.rank.search import Question, searching
+from codecairn.rank.search import Mode, Question, searching
 from codecairn.store.view import View
 from codecairn.words import query_words
 
 DEPTHS = (1, 3, 5, 10)
+MODES: tuple[Mode, ...] = ("keyword", "hybrid", "vector")
 _RESULTS = 50
 _SATURATION, _LENGTH_NORM = 1.2, 0.75
 _NOT_FOUND = 999
@@ -53,18 +54,18 @@ def main() -> None:
     ranks = [pair for repo, reports in sorted(groups.items()) for pair in _repository(options.mirrors, repo, reports)]
     rows = [
         [name, *(_share(ranks, at, depth) for depth in DEPTHS)]
-        for at, name in enumerate(("search", "BM25 over whole files"))
+        for at, name in enumerate((*MODES, "BM25 over whole files"))
     ]
     print(markdown([f"{len(ranks)} reports", *(f"@{depth}" for depth in DEPTHS)], rows))
     if options.json:
         options.json.write_text(json.dumps(ranks))
 
 
-def _share(ranks: list[tuple[int, int]], at: int, depth: int) -> str:
+def _share(ranks: list[tuple[int, ...]], at: int, depth: int) -> str:
     return f"{100 * sum(pair[at] <= depth for pair in ranks) / max(1, len(ranks)):.1f}"
 
 
-def _repository(mirrors: Path, repo: str, reports: list[dict[str, Any]]) -> Iterator[tuple[int, int]]:
+def _repository(mirrors: Path, repo: str, reports: list[dict[str, Any]]) -> Iterator[tuple[int, ...]]:
     mirror = mirrors / repo.replace("/", "+") / "repo"
     if not mirror.is_dir():
         print(f"{repo}: no mirror", file=sys.stderr)
@@ -83,13 +84,12 @@ def _repository(mirrors: Path, repo: str, reports: list[dict[str, Any]]) -> Iter
     print(f"{repo} done", file=sys.stderr)
 
 
-def _ranks(project: Project, report: dict[str, Any], counts: dict[int, Counter[str]]) -> tuple[int, int]:
+def _ranks(project: Project, report: dict[str, Any], counts: dict[int, Counter[str]]) -> tuple[int, ...]:
     opened, query = project.index.opened(), report["text"][:1000]
     assert opened is not None
     for view in searching(project.index, opened):
-        ours = _searched(project, opened, view, query)
-        plain = _plain(view, query, counts)
-        return _worst(ours, report["files"]), _worst(plain, report["files"])
+        ours = [_searched(project, opened, view, Question(query, mode)) for mode in MODES]
+        return tuple(_worst(each, report["files"]) for each in (*ours, _plain(view, query, counts)))
     raise AssertionError("the index has no such checkout")
 
 
@@ -97,8 +97,8 @@ def _worst(files: list[str], wanted: list[str]) -> int:
     return max(files.index(each) + 1 if each in files else _NOT_FOUND for each in wanted)
 
 
-def _searched(project: Project, opened: Opened, view: View, query: str) -> list[str]:
-    found, _ = project.searcher.ranked(view, opened.folder.name, Question(query))
+def _searched(project: Project, opened: Opened, view: View, question: Question) -> list[str]:
+    found, _ = project.searcher.ranked(view, opened.folder.name, question)
     return list(dict.fromkeys(each.candidate.path for each in found.results[:_RESULTS]))
 
 
