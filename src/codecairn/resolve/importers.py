@@ -49,6 +49,7 @@ class _Named:
         self._view = view
         self.known = Known(list(view.files()))
         self._modules = Modules(view, self.known)
+        self._held: dict[tuple[str, Module, str], Iterable[int]] = {}
         self._passed_on: dict[int, frozenset[str]] = {}
 
     def by(self, importer: Importer) -> set[int]:
@@ -64,6 +65,13 @@ class _Named:
             return self._holders(importer, path) if way in _NAME_WHAT_THEY_HOLD else ()
         if name in ("", "*"):
             return module.files
+        key = (importer.row.language, module, name)
+        if key not in self._held:
+            self._held[key] = self._holding(importer, module, name)
+        return self._held[key]
+
+    def _holding(self, importer: Importer, module: Module, name: str) -> Iterable[int]:
+        way = importer.rules.imports
         inner = self._modules.submodule(importer, module, name) if way in _HAVE_SUBMODULES else None
         if inner is not None and not self._has(module, name):
             return inner.files
@@ -76,11 +84,14 @@ class _Named:
         return self._defining(outer, last) if outer is not None else []
 
     def _has(self, module: Module, name: str) -> bool:
-        """Whether a module has something of its own, or passes something on, that is named as a module in it is."""
-        return bool(self._defining(module, name)) or any(name in self._passed(file) for file in module.files)
+        """Whether a module has something of its own, or passes something on, that is named as a module in it is;
+        `mod name;` only says that the inner one is there."""
+        own = self._defining(module, name, but="module")
+        return bool(own) or any(name in self._passed(file) for file in module.files)
 
-    def _defining(self, module: Module, name: str) -> list[int]:
-        found = {row.id for row, symbol in self.known.named(self._view, name) if symbol.parent < 0}
+    def _defining(self, module: Module, name: str, but: str = "") -> list[int]:
+        named = self.known.named(self._view, name)
+        found = {row.id for row, symbol in named if symbol.parent < 0 and symbol.kind != but}
         return [file for file in module.files if file in found]
 
     def _passed(self, file: int) -> frozenset[str]:

@@ -31,6 +31,7 @@ class Modules:
         self._known = known
         self.files = known.files
         self._go_modules: dict[str, tuple[str, str] | None] = {}
+        self._first_parts: dict[tuple[str, str, str], str | None] = {}
 
     def named(self, scope: Importing, module: str) -> Module | None:
         """The module that an import in a file names; None for what is not in the project."""
@@ -73,10 +74,18 @@ class Modules:
             for _ in range(dots - 1):
                 folder = posixpath.dirname(folder)
             return self._at(scope, posixpath.join(folder, *parts))
-        for root in self._roots(scope, folder):
-            if self._at(scope, posixpath.join(root, parts[0])) is not None:
-                return self._at(scope, posixpath.join(root, *parts))
-        return None
+        root = self._root(scope, folder, parts[0])
+        return self._at(scope, posixpath.join(root, *parts)) if root is not None else None
+
+    def _root(self, scope: Importing, folder: str, first: str) -> str | None:
+        """Where the first part of an absolute import is found that stands in a folder."""
+        key = (scope.row.language, folder, first)
+        if key not in self._first_parts:
+            roots = self._roots(scope, folder)
+            self._first_parts[key] = next(
+                (root for root in roots if self._at(scope, posixpath.join(root, first))), None
+            )
+        return self._first_parts[key]
 
     def _roots(self, scope: Importing, folder: str) -> list[str]:
         """Where absolute imports are looked for: the folders above that are no packages, and `src` in them; at last the
@@ -98,7 +107,7 @@ class Modules:
                 return Module((self.files[f"{base}{ending}"].id,))
         for index in scope.rules.index:
             for ending in scope.rules.endings:
-                path = posixpath.join(base, f"{index}{ending}")
+                path = f"{base}/{index}{ending}" if base else f"{index}{ending}"
                 if path in self.files:
                     return Module((self.files[path].id,), base)
         is_folder = scope.rules.imports == "dotted" and base in self._known.ancestors
