@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError
-from codecairn.index.run import Importers, Options
+from codecairn.index.run import Options
 from codecairn.store.view import View
 from tests.search.conftest import ONE_OF_EACH, Asking, Built, Doors, error_of
 from tests.support.doors import Answer
@@ -274,9 +274,14 @@ def test_imports_are_counted_when_all_is_looked_at_and_a_save_keeps_the_counts(o
 
 def test_a_project_that_was_counted_is_not_counted_again_until_it_changes(own: Callable[..., Asking]) -> None:
     opened = own(MARKET)
-    counts: list[Importers] = []
+    counts: list[Mapping[str, int]] = []
     real = opened.project.index._importers
-    opened.project.index._importers = lambda view, cancel: (counts.append(real), real(view, cancel))[1]
+
+    def counted(view: View, cancel: Cancel) -> Mapping[str, int]:
+        counts.append(real(view, cancel))
+        return counts[-1]
+
+    opened.project.index._importers = counted
     generation = generation_of(opened)
     opened.project.index.index(Options(), force=False, cancel=Cancel())
     assert (counts, generation_of(opened)) == ([], generation)
