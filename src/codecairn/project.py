@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
+from codecairn.cancel import Cancel
 from codecairn.catalog.entries import CatalogFolder
 from codecairn.catalog.governance import CriteriaSource
 from codecairn.config import Settings, data_folder
@@ -27,6 +28,7 @@ from codecairn.rank.search import Searcher
 from codecairn.source.git import Git
 from codecairn.store import place
 from codecairn.store.memory import Memory
+from codecairn.store.view import View
 
 _MANY_REPOSITORIES = 2
 
@@ -61,7 +63,8 @@ class Project:
     @cached_property
     def index(self) -> ProjectIndex:
         settings = self.settings
-        return ProjectIndex(self.root, self.git, self.guard, lambda: data_folder(settings), settings.embeddings)
+        home, embeddings = lambda: data_folder(settings), settings.embeddings
+        return ProjectIndex(self.root, self.git, self.guard, home, embeddings, _importers)
 
     @cached_property
     def searcher(self) -> Searcher:
@@ -155,6 +158,12 @@ class Projects:
 
     def _is_never_a_project(self, root: Path) -> bool:
         return root.parent == root or _are_one(root, self.settings.home)
+
+
+def _importers(view: View, cancel: Cancel) -> Mapping[str, int]:
+    from codecairn.resolve.importers import importers  # noqa: PLC0415 - for who indexes, not for who asks
+
+    return importers(view, cancel)
 
 
 def _absolute(path: str, param: str) -> Path:

@@ -20,6 +20,7 @@ from codecairn.config import Settings
 from codecairn.index import run
 from codecairn.index.run import Options
 from codecairn.project import Project
+from codecairn.resolve import importers
 from codecairn.store import lexical, place, vectors, writer
 
 SMALL_BATCH = 1_500
@@ -40,6 +41,8 @@ POINTS: dict[str, tuple[Any, str]] = {
     "versions are retired": (writer.IndexWriter, "retire"),
     "documents are deleted": (lexical.Writing, "delete"),
     "retired versions are forgotten": (writer.IndexWriter, "retired"),
+    "imports are counted": (importers._Named, "by"),
+    "counts are written": (writer, "_write_importers"),
     "a run says how it ended": (writer.IndexWriter, "finish"),
 }
 

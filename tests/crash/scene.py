@@ -52,8 +52,10 @@ def _file(choice: random.Random, number: int) -> tuple[str, str]:
         return f"{folder}m{number}.go", f"package main\n\nfunc {one}(a {two}) {{\n\ta.{three}()\n}}\n" * 3
     if number % 4 == 1:
         return f"{folder}n{number}.md", f"# {one}\n\nAbout {two}.\n\n## {three}\n\nMore.\n"
+    other = choice.randrange(FILES)
+    imported = f"import {('', 'pkg.', 'pkg.deep.')[other % 3]}m{other}\n\n"
     body = f"def {one}(x):\n    return {two}(x)\n\n\nclass {three}:\n    def run(self):\n        {one}(self)\n\n\n"
-    return f"{folder}m{number}.py", body * choice.randint(1, 4)
+    return f"{folder}m{number}.py", imported + body * choice.randint(1, 4)
 
 
 @dataclass

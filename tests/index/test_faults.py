@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from codecairn.errors import CairnError, IndexIncompatible
+from codecairn.store.schema import SCHEMA
 from tests.index.conftest import GO, PYTHON, Ask, Indexed, Open
 from tests.support.doors import Answer
 from tests.support.repo import Repo
@@ -113,10 +114,11 @@ def test_a_text_index_that_goes_under_a_running_server_is_told(project: Indexed,
     assert ask("get_status", project.root).value["health"]["fts_indexes_built"] is True
 
 
-def test_an_index_of_another_version_is_told_and_built_anew(project: Indexed, ask: Ask) -> None:
+@pytest.mark.parametrize("version", [SCHEMA - 1, SCHEMA + 1])
+def test_an_index_of_another_version_is_told_and_built_anew(version: int, project: Indexed, ask: Ask) -> None:
     database = settle(project)
     connection = sqlite3.connect(database)
-    connection.execute("PRAGMA user_version = 99")
+    connection.execute(f"PRAGMA user_version = {version}")
     connection.close()
     status = ask("get_status", project.root).value
     assert status["metadata"]["schema_status"] == "reindex_required"

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
+from codecairn.cancel import Cancel
+from codecairn.errors import CairnError
+from codecairn.index.run import Options
+from codecairn.store.view import View
 from tests.search.conftest import ONE_OF_EACH, Asking, Built, Doors, error_of
 from tests.support.doors import Answer
 
@@ -229,6 +233,84 @@ def test_what_this_connection_read_draws_its_neighbours_up(shopping: Asking) -> 
 def without(scoring: dict[str, float]) -> dict[str, float]:
     follows = ("path_affinity", "total", "diversity", "floor")
     return {name: value for name, value in scoring.items() if name not in follows}
+
+
+MARKET: dict[str, str | bytes] = {
+    "market/basket.py": "def weigh(basket):\n    return sum(basket)\n",
+    "market/crate.py": "def weigh(crate):\n    return sum(crate)\n",
+    "market/till.py": "from market import basket\nfrom market.crate import weigh\n",
+    "market/tests/test_till.py": "from market.basket import weigh\n",
+}
+
+
+def popularity(asking: Asking, query: str = "weigh") -> dict[str, tuple[float, str]]:
+    """What each file is given for being imported, and why."""
+    return {
+        result["file"]["path"]: (why["scoring"]["popularity"], why["scoring_details"]["popularity_reason"])
+        for result, why in explained(asking, query)
+    }
+
+
+def test_what_others_import_is_given_for_it_and_says_how_many_do(own: Callable[..., Asking]) -> None:
+    given = popularity(own(MARKET))
+    assert given["market/basket.py"][0] > given["market/crate.py"][0] > given["market/till.py"][0] == 0
+    assert given["market/basket.py"][1] == "2 other files import its file"
+    assert given["market/crate.py"][1] == "one other file imports its file"
+    assert given["market/till.py"][1] == "no other file imports its file"
+
+
+def test_imports_are_counted_when_all_is_looked_at_and_a_save_keeps_the_counts(own: Callable[..., Asking]) -> None:
+    opened = own(MARKET)
+    before = popularity(opened)
+    (opened.root / "market/scales.py").write_text("from market.basket import weigh\nfrom market import crate\n")
+    opened.project.index.update(Options(), {"market/scales.py"})
+    after = popularity(opened)
+    assert after.pop("market/scales.py")[0] == 0
+    assert after == before
+    opened.project.index.index(Options(), force=False, cancel=Cancel())
+    assert popularity(opened)["market/basket.py"][1] == "3 other files import its file"
+    assert popularity(opened)["market/crate.py"][1] == "2 other files import its file"
+
+
+def test_a_project_that_was_counted_is_not_counted_again_until_it_changes(own: Callable[..., Asking]) -> None:
+    opened = own(MARKET)
+    counts: list[Mapping[str, int]] = []
+    real = opened.project.index._importers
+
+    def counted(view: View, cancel: Cancel) -> Mapping[str, int]:
+        counts.append(real(view, cancel))
+        return counts[-1]
+
+    opened.project.index._importers = counted
+    generation = generation_of(opened)
+    opened.project.index.index(Options(), force=False, cancel=Cancel())
+    assert (counts, generation_of(opened)) == ([], generation)
+    (opened.root / "market/till.py").write_text("")
+    opened.project.index.index(Options(), force=False, cancel=Cancel())
+    assert (len(counts), generation_of(opened)) == (1, generation + 2)
+
+
+def test_a_count_that_fails_fails_no_run(own: Callable[..., Asking]) -> None:
+    opened = own(MARKET, indexed=False)
+    real = opened.project.index._importers
+    opened.project.index._importers = failing
+    report = opened.project.index.index(Options(), force=False, cancel=Cancel())
+    assert [each for each in report.warnings if "the disk is tired" in each]
+    assert popularity(opened)["market/basket.py"][0] == 0
+    opened.project.index._importers = real
+    opened.project.index.index(Options(), force=False, cancel=Cancel())
+    assert popularity(opened)["market/basket.py"][0] > 0
+
+
+def failing(view: View, cancel: Cancel) -> dict[str, int]:
+    raise CairnError("the disk is tired")
+
+
+def generation_of(asking: Asking) -> int:
+    stores = asking.project.index.opened()
+    checkout = stores.store.checkout(str(asking.root)) if stores else None
+    assert checkout is not None
+    return checkout.generation
 
 
 @pytest.mark.requirement("004/explain_ranking/history-not-altered")

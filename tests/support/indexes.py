@@ -84,7 +84,15 @@ def snapshot(store: IndexStore, lexical: Lexical, root: Path, probes: Iterable[s
         "files": {path: _told(version) for path, version in versions.items()},
         "hits": hits(lexical, names, probes),
         "vectors": vectors(store, names),
+        "importers": importers(store, checkout.id),
     }
+
+
+def importers(store: IndexStore, checkout: int) -> dict[str, int]:
+    """How many files import each, by the last count."""
+    with store.reading() as database:
+        ask = "SELECT path, importers FROM popularity WHERE checkout = ?"
+        return dict(database.execute(ask, (checkout,)).fetchall())
 
 
 def vectors(store: IndexStore, names: dict[int, str]) -> dict[str, list[list[int]]]:
@@ -170,6 +178,9 @@ _TORN = {
     "vectors behind the end of their segment": """
         SELECT file FROM vector JOIN segment ON segment = number WHERE first + vector.rows > segment.rows""",
     "vectors of no version": "SELECT file FROM vector WHERE file NOT IN (SELECT id FROM file)",
+    "a count of no checkout": "SELECT path FROM popularity WHERE checkout NOT IN (SELECT id FROM checkout)",
+    "a count of nobody": "SELECT path FROM popularity WHERE importers < 1",
+    "a count of a generation to come": "SELECT root FROM checkout WHERE counted > generation",
     "two versions in one place": """
         SELECT a.file FROM vector a JOIN vector b ON a.segment = b.segment AND a.file <> b.file
         WHERE a.first < b.first + b.rows AND b.first < a.first + a.rows AND a.rows > 0 AND b.rows > 0""",

@@ -21,7 +21,7 @@ from codecairn.cancel import Cancel
 from codecairn.config import Embeddings
 from codecairn.errors import Busy, CairnError, Cancelled, IndexIncompatible
 from codecairn.index.pool import Workers
-from codecairn.index.run import Options, Progress, Report, Run, Source, unheard
+from codecairn.index.run import Importers, Options, Progress, Report, Run, Source, unheard
 from codecairn.paths import Guard
 from codecairn.source.git import Git
 from codecairn.source.watch import filesystem_kind
@@ -89,7 +89,9 @@ class Keeping(Protocol):
 
 
 class ProjectIndex:
-    def __init__(self, root: Path, git: Git, guard: Guard, home: Callable[[], Path], embeddings: Embeddings) -> None:
+    def __init__(
+        self, root: Path, git: Git, guard: Guard, home: Callable[[], Path], embeddings: Embeddings, importers: Importers
+    ) -> None:  # fmt: skip
         self.root = root
         self.git = git
         self.source = Source(root, git, guard)
@@ -97,6 +99,7 @@ class ProjectIndex:
         self.looked: Look | None = None
         self._home = home
         self._embeddings = embeddings
+        self._importers = importers
         self._lock = threading.RLock()
         self._opened: Opened | None = None
         self._activity: Activity | None = None
@@ -298,9 +301,11 @@ class ProjectIndex:
         return not any(other.is_dir() for other in others)
 
     def _run(self, opened: Opened, activity: Activity, progress: Progress, *, anew: bool = False) -> Run:
-        source, options, cancel = self.source, activity.options, activity.cancel
-        vectors = self._vectors(opened, cancel)
-        return Run(source, opened.store, opened.lexical, vectors, self._workers, options, cancel, progress, anew)
+        vectors = self._vectors(opened, activity.cancel)
+        return Run(
+            self.source, opened.store, opened.lexical, vectors, self._workers, self._importers, activity.options,
+            activity.cancel, progress, anew,
+        )  # fmt: skip
 
     def _vectors(self, opened: Opened, cancel: Cancel) -> Vectors | None:
         from codecairn.index.embedding import Vectors  # noqa: PLC0415 - as above

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from codecairn.cancel import Cancel
-from codecairn.errors import CairnError, ProjectNotFound
+from codecairn.errors import CairnError, Cancelled, ProjectNotFound
 from codecairn.index.digest import Outcome, all_readers, lasting
 from codecairn.index.pool import Workers, jobs_for
 from codecairn.parse.language import language_of
@@ -27,6 +27,7 @@ from codecairn.store.index import Checkout, Entry, IndexStore
 from codecairn.store.lexical import Lexical, Writing
 from codecairn.store.segments import Placed, Segment
 from codecairn.store.version import FileVersion, Stat
+from codecairn.store.view import View, viewing
 from codecairn.store.writer import IndexWriter
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ _PROJECT_FILES = frozenset(
 _LARGEST_GO_MOD = 1 << 18
 
 Progress = Callable[[int, int, str], None]
+Importers = Callable[[View, Cancel], Mapping[str, int]]
+"""Counts for each file that others import how many do; made above this layer, where imports are understood."""
 
 
 def unheard(done: int, total: int, said: str) -> None:
@@ -91,6 +94,7 @@ class Run:
     lexical: Lexical
     vectors: Vectors | None
     workers: Workers
+    importers: Importers
     options: Options
     cancel: Cancel
     progress: Progress = unheard
@@ -114,9 +118,10 @@ class Run:
         changed = self._changed(listing, trusted)
         gone = known.keys() - {found.path for found in listing.files}
         self._read(checkout, changed, gone)
+        counted = self._counted()
         self.report.seconds = time.monotonic() - began
         self.writer.finish(
-            checkout.id, complete=1, tests=self.options.tests, vendor=self.options.vendor, ref=ref, head=head,
+            checkout.id, counted, complete=1, tests=self.options.tests, vendor=self.options.vendor, ref=ref, head=head,
             extractors=extractors, excluded=dict(listing.excluded), finished_at=time.time(),
             seconds=self.report.seconds, **go_module(self.source.root),
         )  # fmt: skip
@@ -192,6 +197,18 @@ class Run:
             self.report.warnings += self.vectors.catch_up(checkout.id)
             self.report.vectors = self.vectors.made
         self._collect()
+
+    def _counted(self) -> Mapping[str, int] | None:
+        """How many files import each; None where this generation was counted already, or could not be."""
+        try:
+            with viewing(self.store, self.lexical, str(self.source.root), self.source.guard.blocks) as view:
+                is_known = view is None or view.checkout.counted == view.checkout.generation
+                return None if view is None or is_known else self.importers(view, self.cancel)
+        except Cancelled:
+            raise
+        except CairnError as error:
+            self.report.warnings.append(f"Which files import which could not be counted: {error.message}")
+            return None
 
     def _digest(self, checkout: Checkout, changed: list[Found], batch: _Batch) -> None:
         paths = [found.path for found in changed]

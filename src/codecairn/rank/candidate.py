@@ -36,7 +36,7 @@ class Candidate(Struct, frozen=True):
     """Words in its text."""
     language: str
     imported_by: int
-    """Files of the view that import its file."""
+    """Other files that import its file, by the last count."""
     symbol: int
     similarity: float = 0.0
     """How near it is to the query in meaning: the cosine of the two, 0 where one of them has no vector."""

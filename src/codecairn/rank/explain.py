@@ -38,6 +38,12 @@ def _either(yes: str, no: str) -> Callable[[Candidate, float], str]:
     return lambda each, value: (yes if value else no).format(name=each.name, path=each.path, qualified=each.qualified)
 
 
+def _imported(importers: int) -> str:
+    if not importers:
+        return "no other file imports its file"
+    return f"{importers} other files import its file" if importers > 1 else "one other file imports its file"
+
+
 _REASONS: dict[str, Callable[[Candidate, float], str]] = {
     "semantic": _either("its text is near the query in meaning", "no vector of it is near the query"),
     "semantic_best": _either("several parts of its file are near the query in meaning", "no part of its file is near"),
@@ -57,7 +63,7 @@ _REASONS: dict[str, Callable[[Candidate, float], str]] = {
     "folder": _either("the folders it lies in agree with the query: {path}", "no folder it lies in is in the query"),
     "path_mention": _either("the query spells the end of its path", "the query does not spell its path"),
     "coherence": _either("other parts of the file match too", "no other part of the file matches"),
-    "popularity": _either("other files import this one", "not counted"),
+    "popularity": lambda each, _: _imported(each.imported_by),
     "place": _either("it lies among tests, examples, or prose", "it is part of the product's own code"),
     "superseded": _either("a newer version stands beside it", "no newer version stands beside it"),
     "floor": _either("penalties take no more than there is", "nothing to give back"),

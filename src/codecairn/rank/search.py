@@ -160,7 +160,7 @@ def _candidates(
             else:
                 if chunk.symbol < 0:
                     seen.add((file.id, number))  # the member says it all; the class around one is a result of its own
-                yield _member(plan, file, number, symbol)
+                yield _member(view, plan, file, number, symbol)
     for hit in proposed:
         found = view.file(hit.file)
         if found is not None and (hit.file, hit.number) not in seen:
@@ -239,7 +239,7 @@ def _of_chunk(view: View, plan: Plan, filters: Filters, file: FileRow, number: i
         if symbol is None or symbol.number == chunk.symbol:
             yield _candidate(view, plan, file, chunk, symbol)
         else:
-            yield _member(plan, file, number, symbol)
+            yield _member(view, plan, file, number, symbol)
 
 
 def _told(view: View, plan: Plan, filters: Filters, file: FileRow, chunk: ChunkRow) -> list[SymbolRow | None]:
@@ -262,14 +262,14 @@ def _counted(plan: Plan, words: list[str]) -> Mapping[str, int]:
     return {word: times for word in plan.weights if (times := words.count(word))}
 
 
-def _member(plan: Plan, file: FileRow, number: int, symbol: SymbolRow) -> Candidate:
+def _member(view: View, plan: Plan, file: FileRow, number: int, symbol: SymbolRow) -> Candidate:
     words = analysed(f"{symbol.signature} {symbol.doc[:_LONGEST_DOC]}").split()
     return Candidate(
         file=file.id, number=number, path=file.path, start_line=symbol.start_line, end_line=symbol.end_line,
         kind=symbol.kind, name=symbol.name, qualified=symbol.path,
         counts=_counted(plan, words),
         documented=frozenset(analysed(symbol.doc[:_LONGEST_DOC]).split()) & plan.weights.keys(), length=len(words),
-        language=file.language, imported_by=0, symbol=symbol.number,
+        language=file.language, imported_by=view.importers(file.path), symbol=symbol.number,
     )  # fmt: skip
 
 
@@ -282,7 +282,7 @@ def _candidate(view: View, plan: Plan, file: FileRow, chunk: ChunkRow, symbol: S
         kind=symbol.kind if symbol else "", name=symbol.name if symbol else "",
         qualified=symbol.path if symbol else chunk.title, counts=counts,
         documented=documented & plan.weights.keys(), length=chunk.length,
-        language=file.language, imported_by=0, symbol=chunk.symbol,
+        language=file.language, imported_by=view.importers(file.path), symbol=chunk.symbol,
     )  # fmt: skip
 
 

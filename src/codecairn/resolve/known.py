@@ -83,6 +83,14 @@ class Known:
         return dict(found)
 
     @cached_property
+    def namesakes(self) -> dict[str, list[FileRow]]:
+        """Files by their name without the folders."""
+        found: dict[str, list[FileRow]] = defaultdict(list)
+        for path, file in self.files.items():
+            found[posixpath.basename(path)].append(file)
+        return dict(found)
+
+    @cached_property
     def ancestors(self) -> frozenset[str]:
         """Every folder that has a file somewhere below it."""
         found = set(self.folders)

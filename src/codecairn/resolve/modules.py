@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import posixpath
 import re
+from typing import Protocol
 
 from codecairn.rank.filters import module_of
 from codecairn.resolve.known import Known
-from codecairn.resolve.scope import FileScope
+from codecairn.resolve.rules import Rules
 from codecairn.resolve.values import Module
 from codecairn.store.view import FileRow, View
 
 _SCRIPT_ENDING = re.compile(r"\.(?:[mc]?[jt]s|[jt]sx|d\.[mc]?ts)$")
 _GO_MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
+
+
+class Importing(Protocol):
+    """A file in which an import stands, as far as it matters for what the import names."""
+
+    @property
+    def row(self) -> FileRow: ...
+    @property
+    def rules(self) -> Rules: ...
 
 
 class Modules:
@@ -21,8 +31,9 @@ class Modules:
         self._known = known
         self.files = known.files
         self._go_modules: dict[str, tuple[str, str] | None] = {}
+        self._first_parts: dict[tuple[str, str, str], str | None] = {}
 
-    def named(self, scope: FileScope, module: str) -> Module | None:
+    def named(self, scope: Importing, module: str) -> Module | None:
         """The module that an import in a file names; None for what is not in the project."""
         path = scope.row.path
         key = (scope.row.language, path if scope.rules.imports == "crate" else posixpath.dirname(path), module)
@@ -30,13 +41,13 @@ class Modules:
             self._known.modules[key] = self._found(scope, module) if module else None
         return self._known.modules[key]
 
-    def _found(self, scope: FileScope, module: str) -> Module | None:
+    def _found(self, scope: Importing, module: str) -> Module | None:
         ways = {"dotted": self._dotted, "path": self._path, "go": self._go, "crate": self._crate,
                 "package": self._package, "include": self._include}  # fmt: skip
         way = ways.get(scope.rules.imports)
         return way(scope, module) if way is not None else None
 
-    def beside(self, scope: FileScope) -> list[FileRow]:
+    def beside(self, scope: Importing) -> list[FileRow]:
         """The other files whose top-level names are seen in this one without an import."""
         folder = posixpath.dirname(scope.row.path)
         if scope.rules.shares == "folder":
@@ -55,7 +66,7 @@ class Modules:
 
     # One way each.
 
-    def _dotted(self, scope: FileScope, module: str) -> Module | None:
+    def _dotted(self, scope: Importing, module: str) -> Module | None:
         folder = posixpath.dirname(scope.row.path)
         dots = len(module) - len(module.lstrip("."))
         parts = [part for part in module.lstrip(".").split(".") if part]
@@ -63,12 +74,20 @@ class Modules:
             for _ in range(dots - 1):
                 folder = posixpath.dirname(folder)
             return self._at(scope, posixpath.join(folder, *parts))
-        for root in self._roots(scope, folder):
-            if self._at(scope, posixpath.join(root, parts[0])) is not None:
-                return self._at(scope, posixpath.join(root, *parts))
-        return None
+        root = self._root(scope, folder, parts[0])
+        return self._at(scope, posixpath.join(root, *parts)) if root is not None else None
 
-    def _roots(self, scope: FileScope, folder: str) -> list[str]:
+    def _root(self, scope: Importing, folder: str, first: str) -> str | None:
+        """Where the first part of an absolute import is found that stands in a folder."""
+        key = (scope.row.language, folder, first)
+        if key not in self._first_parts:
+            roots = self._roots(scope, folder)
+            self._first_parts[key] = next(
+                (root for root in roots if self._at(scope, posixpath.join(root, first))), None
+            )
+        return self._first_parts[key]
+
+    def _roots(self, scope: Importing, folder: str) -> list[str]:
         """Where absolute imports are looked for: the folders above that are no packages, and `src` in them; at last the
         project itself, even where it has become one."""
         roots = []
@@ -80,7 +99,7 @@ class Modules:
                 return roots
             folder = posixpath.dirname(folder)
 
-    def _at(self, scope: FileScope, base: str) -> Module | None:
+    def _at(self, scope: Importing, base: str) -> Module | None:
         base = posixpath.normpath(base) if base else ""
         base = "" if base == "." else base
         for ending in scope.rules.endings:
@@ -88,24 +107,24 @@ class Modules:
                 return Module((self.files[f"{base}{ending}"].id,))
         for index in scope.rules.index:
             for ending in scope.rules.endings:
-                path = posixpath.join(base, f"{index}{ending}")
+                path = f"{base}/{index}{ending}" if base else f"{index}{ending}"
                 if path in self.files:
                     return Module((self.files[path].id,), base)
         is_folder = scope.rules.imports == "dotted" and base in self._known.ancestors
         return Module((), base) if is_folder else None
 
-    def _path(self, scope: FileScope, module: str) -> Module | None:
+    def _path(self, scope: Importing, module: str) -> Module | None:
         folder = posixpath.dirname(scope.row.path)
         if module.startswith("."):
             return self._script(scope, posixpath.join(folder, module))
         places = self._known.manifests(self._view).places(folder, module)
         return next((found for place in places if (found := self._script(scope, place)) is not None), None)
 
-    def _script(self, scope: FileScope, base: str) -> Module | None:
+    def _script(self, scope: Importing, base: str) -> Module | None:
         bare = _SCRIPT_ENDING.sub("", base)
         return self._at(scope, bare) or (self._at(scope, base) if bare != base else None)
 
-    def _go(self, scope: FileScope, module: str) -> Module | None:
+    def _go(self, scope: Importing, module: str) -> Module | None:
         found = self._go_module(posixpath.dirname(scope.row.path))
         if found is None:
             return None
@@ -118,16 +137,22 @@ class Modules:
         return Module(tuple(each.id for each in files)) if files else None
 
     def _go_module(self, folder: str) -> tuple[str, str] | None:
-        if folder not in self._go_modules:
+        """The module around a folder and where it is rooted. Folders may be nested deeper than calls may be."""
+        passed, found = list[str](), None
+        while folder not in self._go_modules:
+            passed.append(folder)
             declared = self.files.get(posixpath.join(folder, "go.mod"))
             name = _GO_MODULE.search(self._view.text(declared.id)) if declared else None
-            if name is not None:
-                self._go_modules[folder] = (name[1], folder)
-            else:
-                self._go_modules[folder] = self._go_module(posixpath.dirname(folder)) if folder else None
-        return self._go_modules[folder]
+            if name is not None or not folder:
+                found = (name[1], folder) if name else None
+                break
+            folder = posixpath.dirname(folder)
+        else:
+            found = self._go_modules[folder]
+        self._go_modules.update(dict.fromkeys(passed, found))
+        return found
 
-    def _crate(self, scope: FileScope, module: str) -> Module | None:
+    def _crate(self, scope: Importing, module: str) -> Module | None:
         own = [part for part in module_of(scope.row).split("::") if part]
         crate = [] if scope.row.path.startswith("src/") else own[:1]
         parts = module.split("::")
@@ -144,18 +169,19 @@ class Modules:
                 return Module(tuple(each.id for each in files), "::".join(base))
         return None
 
-    def _package(self, scope: FileScope, module: str) -> Module | None:
+    def _package(self, scope: Importing, module: str) -> Module | None:
         files = self._known.packages.get((scope.row.language, module.strip("\\").strip(".")))
         return Module(tuple(each.id for each in files)) if files else None
 
-    def _include(self, scope: FileScope, module: str) -> Module | None:
+    def _include(self, scope: Importing, module: str) -> Module | None:
         near = posixpath.normpath(posixpath.join(posixpath.dirname(scope.row.path), module))
         if near in self.files:
             return Module((self.files[near].id,))
-        ending = [file for path, file in self.files.items() if path.endswith(f"/{module}") or path == module]
+        namesakes = self._known.namesakes.get(posixpath.basename(module), [])
+        ending = [file for file in namesakes if f"/{file.path}".endswith(f"/{module}")]
         return Module((ending[0].id,)) if len(ending) == 1 else None
 
-    def submodule(self, scope: FileScope, module: Module, name: str) -> Module | None:
+    def submodule(self, scope: Importing, module: Module, name: str) -> Module | None:
         if module.folder is None:
             return None
         if scope.rules.imports == "dotted":

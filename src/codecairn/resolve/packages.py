@@ -24,6 +24,7 @@ _COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*[\s\S]*?\*/|,(?=\s*[}\]]
 _BUILT = frozenset({"dist", "lib", "build", "out", "esm", "cjs", "es", "types"})
 _ENTRIES = ("source", "types", "typings", "module", "main")
 _DEEPEST = 5
+_DEEPEST_EXPORT = 20
 
 
 @dataclass(frozen=True)
@@ -130,12 +131,14 @@ def _exported(exports: Any, wanted: str) -> Iterator[str]:
         yield from _strings(exports)
 
 
-def _strings(target: Any) -> Iterator[str]:
-    """Whatever the conditions of an export lead to."""
+def _strings(target: Any, depth: int = 0) -> Iterator[str]:
+    """Whatever the conditions of an export lead to; those nested beyond reason lead nowhere."""
+    if depth > _DEEPEST_EXPORT:
+        return
     if isinstance(target, str):
         yield target
     for each in target.values() if isinstance(target, dict) else target if isinstance(target, list) else ():
-        yield from _strings(each)
+        yield from _strings(each, depth + 1)
 
 
 def _sources(target: str) -> Iterator[str]:

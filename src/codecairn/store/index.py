@@ -51,6 +51,8 @@ class Checkout:
     used_at: float | None
     extractors: str
     excluded: dict[str, int]
+    counted: int
+    """The generation whose imports were counted last."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@
     checkout   one row a folder that was indexed: what HEAD was, how far the last run came, when, with which options
     manifest   checkout, path → the version that is visible there, and what `stat` said of the file when it was read;
                or the reason why the file has none
+    popularity checkout, path → how many other files import the file; those that none does have no row
     dropped    versions that are not, or no more, to be found and may have documents in the lexical index
     segment    one row a pair of vector files (vectors.py): whose encoder's they are, and how many rows count
     vector     which rows of a segment are a version's, one a chunk
@@ -19,12 +20,15 @@ other way around: here first, with the ids noted in `dropped`, then there.
 A version that no manifest names keeps its rows for a day (a branch may come back) but not its documents: document
 frequencies must be those of what is visible. They are written again from what is kept, without parsing.
 
+Who imports whom is counted when a run has looked at the whole checkout, and written with the generation it raises;
+`counted` of the checkout is that generation. Saves of single files leave the counts as they are.
+
 The database is disposable: where its version is another than SCHEMA it is built anew beside the old one (place.py).
 """
 
 from __future__ import annotations
 
-SCHEMA = 4
+SCHEMA = 5
 
 TABLES = """
 CREATE TABLE file (
@@ -56,7 +60,7 @@ CREATE TABLE checkout (
     tests INTEGER NOT NULL DEFAULT 1, vendor INTEGER NOT NULL DEFAULT 0,
     ref TEXT NOT NULL DEFAULT 'live', head TEXT NOT NULL DEFAULT '', module TEXT, go_version TEXT,
     finished_at REAL, seconds REAL, used_at REAL,
-    extractors TEXT NOT NULL DEFAULT '', excluded TEXT NOT NULL DEFAULT '{}'
+    extractors TEXT NOT NULL DEFAULT '', excluded TEXT NOT NULL DEFAULT '{}', counted INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE manifest (
     checkout INTEGER NOT NULL, path TEXT NOT NULL, file INTEGER, reason TEXT NOT NULL, detail TEXT NOT NULL,
@@ -64,6 +68,8 @@ CREATE TABLE manifest (
     PRIMARY KEY (checkout, path)
 ) WITHOUT ROWID;
 CREATE INDEX manifest_file ON manifest (file, checkout);
+CREATE TABLE popularity (checkout INTEGER NOT NULL, path TEXT NOT NULL, importers INTEGER NOT NULL,
+    PRIMARY KEY (checkout, path)) WITHOUT ROWID;
 CREATE TABLE dropped (file INTEGER PRIMARY KEY);
 CREATE TABLE segment (number INTEGER PRIMARY KEY AUTOINCREMENT, encoder TEXT NOT NULL, dimensions INTEGER NOT NULL,
     rows INTEGER NOT NULL);

@@ -60,15 +60,16 @@ _FILES = (
 )
 _CHUNK_FIELDS = ", ".join(f"chunk.{name}" for name in ChunkRow.__struct_fields__)
 _SYMBOL_FIELDS = ", ".join(f"symbol.{name}" for name in SymbolRow.__struct_fields__)
-_SYMBOL_AT = 5 + len(ChunkRow.__struct_fields__)
+_SYMBOL_AT = 6 + len(ChunkRow.__struct_fields__)
 _MEETING = (
-    f"SELECT file.id, manifest.path, language, package, lines, {_CHUNK_FIELDS}, {_SYMBOL_FIELDS} "  # noqa: S608
+    f"SELECT file.id, manifest.path, language, package, lines, importers, {_CHUNK_FIELDS}, {_SYMBOL_FIELDS} "  # noqa: S608
     # A cross join keeps the order: a question a place, each by a key.
     "FROM json_each(?) AS place "
     "CROSS JOIN manifest ON manifest.file = json_extract(place.value, '$[0]') AND manifest.checkout = ? "
     "CROSS JOIN file ON file.id = manifest.file "
     "CROSS JOIN chunk ON chunk.file = file.id AND chunk.number = json_extract(place.value, '$[1]') "
-    "LEFT JOIN symbol ON symbol.file = file.id AND symbol.number = chunk.symbol"
+    "LEFT JOIN symbol ON symbol.file = file.id AND symbol.number = chunk.symbol "
+    "LEFT JOIN popularity ON popularity.checkout = manifest.checkout AND popularity.path = manifest.path"
 )
 
 
@@ -90,6 +91,7 @@ class View:
         self._searcher = lexical.searcher()
         self._schema = lexical.schema
         self._files: dict[int, FileRow | None] = {}
+        self._importers: dict[str, int] = {}
         self._met_chunks: dict[tuple[int, int], ChunkRow] = {}
         self._met_symbols: dict[tuple[int, int], SymbolRow] = {}
         self._symbols: dict[int, list[SymbolRow]] = {}
@@ -130,6 +132,14 @@ class View:
         """Why part of a file could not be read, or nothing."""
         (row,) = self._database.execute("SELECT complaint FROM file WHERE id = ?", (file,)).fetchall()
         return str(row[0])
+
+    def importers(self, path: str) -> int:
+        """How many other files import one, by the last count."""
+        if path not in self._importers:
+            ask = "SELECT importers FROM popularity WHERE checkout = ? AND path = ?"
+            row = self._database.execute(ask, (self.checkout.id, path)).fetchone()
+            self._importers[path] = row[0] if row else 0
+        return self._importers[path]
 
     def symbol_counts(self) -> dict[int, int]:
         """How many symbols each visible file has, of those that have any."""
@@ -213,10 +223,11 @@ class View:
         """Read these chunks, as far as they are visible, with their files and symbols: one question, not hundreds."""
         rows = self._database.execute(_MEETING, (msgspec.json.encode(places).decode(), self.checkout.id))
         for row in rows:
-            file, chunk, symbol = FileRow(*row[:5]), ChunkRow(*row[5:_SYMBOL_AT]), row[_SYMBOL_AT:]
+            file, chunk, symbol = FileRow(*row[:5]), ChunkRow(*row[6:_SYMBOL_AT]), row[_SYMBOL_AT:]
             if self.is_blocked(file.path):
                 continue
             self._files[file.id] = file
+            self._importers[file.path] = row[5] or 0
             self._met_chunks[file.id, chunk.number] = chunk
             if symbol[0] is not None:
                 self._met_symbols[file.id, chunk.symbol] = SymbolRow(*symbol)

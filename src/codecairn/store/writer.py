@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -60,11 +60,14 @@ class IndexWriter:
             _mark_unnamed(database, before)
             database.execute("UPDATE checkout SET generation = generation + 1 WHERE id = ?", (checkout,))
 
-    def finish(self, checkout: int, **facts: Any) -> None:
-        """Say how a run ended: columns of `checkout` and their values."""
+    def finish(self, checkout: int, importers: Mapping[str, int] | None = None, /, **facts: Any) -> None:
+        """Say how a run ended: columns of `checkout` and their values, and who is imported how often if that was
+        counted. Other counts are another generation: they change what is found first."""
         columns = ", ".join(f"{name} = ?" for name in facts)
         values = [msgspec.json.encode(each).decode() if isinstance(each, dict) else each for each in facts.values()]
         with self.writing() as database:
+            if importers is not None:
+                _write_importers(database, checkout, importers)
             database.execute(f"UPDATE checkout SET {columns} WHERE id = ?", (*values, checkout))  # noqa: S608 - our own names
 
     def searchable(self, ids: Iterable[int]) -> None:
@@ -109,6 +112,7 @@ class IndexWriter:
                 "SELECT file FROM manifest WHERE checkout = ? AND file IS NOT NULL", (checkout,)
             ).fetchall()
             database.execute("DELETE FROM manifest WHERE checkout = ?", (checkout,))
+            database.execute("DELETE FROM popularity WHERE checkout = ?", (checkout,))
             database.execute("DELETE FROM checkout WHERE id = ?", (checkout,))
             _mark_unnamed(database, {row[0] for row in named})
 
@@ -157,6 +161,21 @@ def _write_entry(database: sqlite3.Connection, checkout: int, entry: Entry) -> N
         database.execute(
             "UPDATE file SET unnamed_since = NULL WHERE id = ? AND unnamed_since IS NOT NULL", (entry.file,)
         )
+
+
+def _write_importers(database: sqlite3.Connection, checkout: int, importers: Mapping[str, int]) -> None:
+    ask = "SELECT path, importers FROM popularity WHERE checkout = ?"
+    before: dict[str, int] = dict(database.execute(ask, (checkout,)).fetchall())
+    lost, other = before.keys() - importers.keys(), importers.items() - before.items()
+    database.executemany(
+        "DELETE FROM popularity WHERE checkout = ? AND path = ?", [(checkout, path) for path in sorted(lost)]
+    )
+    database.executemany(
+        "INSERT OR REPLACE INTO popularity VALUES (?, ?, ?)", [(checkout, *each) for each in sorted(other)]
+    )
+    raised = 1 if lost or other else 0
+    database.execute("UPDATE checkout SET generation = generation + ? WHERE id = ?", (raised, checkout))
+    database.execute("UPDATE checkout SET counted = generation WHERE id = ?", (checkout,))
 
 
 def _mark_unnamed(database: sqlite3.Connection, ids: set[int]) -> None:

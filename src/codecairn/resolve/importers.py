@@ -1,0 +1,108 @@
+"""How many files import each file.
+
+What an import names is found as the engine finds it (modules.py), but not followed: of `from package import name` the
+package counts that passes the name on, not the file where it is defined. An import of a whole module of several files
+(a Go package, a C# namespace) counts for each of them, one of a name in it for the file that defines the name. Each
+importing file counts once; what is not in the project counts for nobody.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from codecairn.cancel import Cancel
+from codecairn.parse.facts import Import
+from codecairn.resolve.known import Known
+from codecairn.resolve.modules import Modules
+from codecairn.resolve.rules import Rules, rules_of
+from codecairn.resolve.values import Module
+from codecairn.store.version import link_table
+from codecairn.store.view import FileRow, View
+
+_HAVE_SUBMODULES = frozenset({"dotted", "crate"})
+_NAME_WHAT_THEY_HOLD = frozenset({"crate", "package"})
+
+
+class Importer(NamedTuple):
+    row: FileRow
+    rules: Rules
+
+
+def importers(view: View, cancel: Cancel) -> dict[str, int]:
+    """For each file that others import, how many do."""
+    named = _Named(view)
+    counts = Counter[int]()
+    for row in named.known.files.values():
+        cancel.check()
+        rules = rules_of(row.language).rules
+        if rules.imports != "none":
+            counts.update(named.by(Importer(row, rules)) - {row.id})
+    return {named.known.rows[file].path: count for file, count in counts.items()}
+
+
+class _Named:
+    """The files that imports name. Its tables are of no use to the next generation, and are not kept."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self.known = Known(list(view.files()))
+        self._modules = Modules(view, self.known)
+        self._held: dict[tuple[str, Module, str], Iterable[int]] = {}
+        self._passed_on: dict[int, frozenset[str]] = {}
+
+    def by(self, importer: Importer) -> set[int]:
+        imports = {(each.module, each.name) for each in self._imports(importer.row.id) if each.module}
+        return {file for module, name in imports for file in self._files(importer, module, name)}
+
+    def _imports(self, file: int) -> list[Import]:
+        return link_table(self._view.links(file)).imports
+
+    def _files(self, importer: Importer, path: str, name: str) -> Iterable[int]:
+        module, way = self._modules.named(importer, path), importer.rules.imports
+        if module is None:
+            return self._holders(importer, path) if way in _NAME_WHAT_THEY_HOLD else ()
+        if name in ("", "*"):
+            return module.files
+        key = (importer.row.language, module, name)
+        if key not in self._held:
+            self._held[key] = self._holding(importer, module, name)
+        return self._held[key]
+
+    def _holding(self, importer: Importer, module: Module, name: str) -> Iterable[int]:
+        way = importer.rules.imports
+        inner = self._modules.submodule(importer, module, name) if way in _HAVE_SUBMODULES else None
+        if inner is not None and not self._has(module, name):
+            return inner.files
+        return self._defining(module, name) if way == "package" else module.files
+
+    def _holders(self, importer: Importer, path: str) -> list[int]:
+        """The files with a type of which an import names an item: `use a::Type::Item`."""
+        before, _, last = path.rpartition("::" if importer.rules.imports == "crate" else ".")
+        outer = self._modules.named(importer, before) if before else None
+        return self._defining(outer, last) if outer is not None else []
+
+    def _has(self, module: Module, name: str) -> bool:
+        """Whether a module has something of its own, or passes something on, that is named as a module in it is;
+        `mod name;` only says that the inner one is there."""
+        own = self._defining(module, name, but="module")
+        return bool(own) or any(name in self._passed(file) for file in module.files)
+
+    def _defining(self, module: Module, name: str, but: str = "") -> list[int]:
+        named = self.known.named(self._view, name)
+        found = {row.id for row, symbol in named if symbol.parent < 0 and symbol.kind != but}
+        return [file for file in module.files if file in found]
+
+    def _passed(self, file: int) -> frozenset[str]:
+        if file not in self._passed_on:
+            row = self.known.rows[file]
+            own = Importer(row, rules_of(row.language).rules)
+            others = (each for each in self._imports(file) if not self._is_itself(own, each.module))
+            self._passed_on[file] = frozenset(each.alias or each.name for each in others)
+        return self._passed_on[file]
+
+    def _is_itself(self, importer: Importer, path: str) -> bool:
+        """Whether a module imports from itself, as `from . import inner` does: what it passes on is the inner one."""
+        module = self._modules.named(importer, path)
+        return module is not None and importer.row.id in module.files
