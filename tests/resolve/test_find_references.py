@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -18,10 +17,8 @@ from codecairn.resolve.pick import picked
 from codecairn.resolve.references import references_to
 from codecairn.store.view import viewing
 from codecairn.tools.cut import MOST_TOKENS
-from tests.search.conftest import Asking, Built, asking, index
-from tests.support.doors import Door, open_door, service
+from tests.search.conftest import Asking, Built, Doors, asking, built_from, doors_to
 from tests.support.indexes import LastingWorkers
-from tests.support.repo import Repo
 
 FILES: dict[str, str | bytes] = {
     "auth/__init__.py": "from .tokens import validate\n",
@@ -71,16 +68,10 @@ export class Square implements Shape {
 }
 
 
-Doors = Callable[[str], Door]
-
-
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory, lasting: LastingWorkers) -> Built:
     """A small project in a repository on branch main."""
-    folder = tmp_path_factory.mktemp("gate")
-    repo = Repo.create(folder / "gate")
-    repo.commit("start", FILES)
-    return index(repo.path, folder / "home", lasting)
+    return built_from(FILES, tmp_path_factory.mktemp("gate"), lasting)
 
 
 @pytest.fixture(scope="session")
@@ -93,17 +84,8 @@ def gate(built: Built) -> Iterator[Asking]:
 @pytest.fixture(scope="session")
 def gates(built: Built) -> Iterator[Doors]:
     """A door to the project by its name, opened once."""
-    opened: dict[str, Door] = {}
-    with ExitStack() as stack:
-
-        def of(name: str) -> Door:
-            if name not in opened:
-                served = service(built.root, data=built.home)
-                stack.callback(served.projects.open(built.root).index.close)
-                opened[name] = stack.enter_context(open_door(name, served))
-            return opened[name]
-
-        yield of
+    with doors_to(built) as doors:
+        yield doors
 
 
 def find(gate: Asking, symbol_name: str, **arguments: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -199,6 +199,9 @@ ONE_OF_EACH = {
 """Of every kind a symbol of the shop."""
 
 
+Doors = Callable[[str], Door]
+
+
 @dataclass(frozen=True)
 class Built:
     """A project that was indexed once, for tests that only ask."""
@@ -225,13 +228,33 @@ def index(root: Path, home: Path, workers: LastingWorkers) -> Built:
     return Built(root.resolve(), home)
 
 
+def built_from(files: dict[str, str | bytes], folder: Path, workers: LastingWorkers) -> Built:
+    """A project of these files in a repository of the folder's name, on branch main."""
+    repo = Repo.create(folder / folder.name.rstrip("0123456789"))
+    repo.commit("start", files)
+    return index(repo.path, folder / "home", workers)
+
+
+@contextmanager
+def doors_to(built: Built) -> Iterator[Doors]:
+    """A door to a project by its name, each opened once."""
+    opened: dict[str, Door] = {}
+    with ExitStack() as stack:
+
+        def of(name: str) -> Door:
+            if name not in opened:
+                served = service(built.root, data=built.home)
+                stack.callback(served.projects.open(built.root).index.close)
+                opened[name] = stack.enter_context(open_door(name, served))
+            return opened[name]
+
+        yield of
+
+
 @pytest.fixture(scope="session")
 def shop(tmp_path_factory: pytest.TempPathFactory, lasting: LastingWorkers) -> Built:
     """A small shop in a repository, on branch main."""
-    folder = tmp_path_factory.mktemp("shop")
-    repo = Repo.create(folder / "shop")
-    repo.commit("start", SHOP)
-    return index(repo.path, folder / "home", lasting)
+    return built_from(SHOP, tmp_path_factory.mktemp("shop"), lasting)
 
 
 @pytest.fixture(scope="session")
@@ -247,17 +270,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory, lasting: LastingWorkers) ->
 @pytest.fixture(scope="session")
 def doors(shop: Built) -> Iterator[Callable[[str], Door]]:
     """A door to the shop by its name, opened once."""
-    opened: dict[str, Door] = {}
-    with ExitStack() as stack:
-
-        def of(name: str) -> Door:
-            if name not in opened:
-                served = service(shop.root, data=shop.home)
-                stack.callback(served.projects.open(shop.root).index.close)
-                opened[name] = stack.enter_context(open_door(name, served))
-            return opened[name]
-
-        yield of
+    with doors_to(shop) as doors:
+        yield doors
 
 
 @dataclass
@@ -336,9 +350,6 @@ def own(tmp_path: Path, lasting: LastingWorkers) -> Iterator[Callable[..., Askin
     yield open_
     for each in opened:
         each.close()
-
-
-Doors = Callable[[str], Door]
 
 
 def ask(door: Door, shop: Built, query: str, **arguments: Any) -> Answer:

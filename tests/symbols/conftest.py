@@ -1,19 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.search.conftest import Asking, Built, asking, index, lasting, own
-from tests.support.doors import Answer, Door, open_door, service
+from tests.search.conftest import Asking, Built, Doors, asking, built_from, doors_to, lasting, own
+from tests.support.doors import Answer
 from tests.support.indexes import LastingWorkers
-from tests.support.repo import Repo
 
 __all__ = ["lasting", "own"]
 
-Doors = Callable[[str], Door]
 
 LEDGER = '''\
 """What is owed."""
@@ -118,10 +115,7 @@ struct Key {
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory, lasting: LastingWorkers) -> Built:
     """A yard of several languages, in a repository on branch main."""
-    folder = tmp_path_factory.mktemp("yard")
-    repo = Repo.create(folder / "yard")
-    repo.commit("start", YARD)
-    return index(repo.path, folder / "home", lasting)
+    return built_from(YARD, tmp_path_factory.mktemp("yard"), lasting)
 
 
 @pytest.fixture(scope="session")
@@ -134,17 +128,8 @@ def yard(built: Built) -> Iterator[Asking]:
 @pytest.fixture(scope="session")
 def gates(built: Built) -> Iterator[Doors]:
     """A door to the yard by its name, opened once."""
-    opened: dict[str, Door] = {}
-    with ExitStack() as stack:
-
-        def of(name: str) -> Door:
-            if name not in opened:
-                served = service(built.root, data=built.home)
-                stack.callback(served.projects.open(built.root).index.close)
-                opened[name] = stack.enter_context(open_door(name, served))
-            return opened[name]
-
-        yield of
+    with doors_to(built) as doors:
+        yield doors
 
 
 def value_of(answer: Answer) -> dict[str, Any]:

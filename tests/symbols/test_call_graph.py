@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,10 @@ from codecairn import tools
 from codecairn.cli import main
 from codecairn.tools.cut import DEFAULT_TOKENS
 from tests.registry.samples import assert_conforms
-from tests.search.conftest import Asking, Built, asking, index
-from tests.support.doors import DOORS, Door, open_door, service
+from tests.search.conftest import Asking, Built, Doors, asking, built_from, doors_to
+from tests.support.doors import DOORS
 from tests.support.indexes import LastingWorkers
-from tests.support.repo import Repo
-from tests.symbols.conftest import Doors, refusal, value_of
+from tests.symbols.conftest import refusal, value_of
 
 MILL: dict[str, str | bytes] = {
     "mill/grind.py": """\
@@ -93,10 +91,7 @@ export class Till {
 @pytest.fixture(scope="session")
 def milled(tmp_path_factory: pytest.TempPathFactory, lasting: LastingWorkers) -> Built:
     """A mill in a repository on branch main."""
-    folder = tmp_path_factory.mktemp("mill")
-    repo = Repo.create(folder / "mill")
-    repo.commit("start", MILL)
-    return index(repo.path, folder / "home", lasting)
+    return built_from(MILL, tmp_path_factory.mktemp("mill"), lasting)
 
 
 @pytest.fixture(scope="session")
@@ -108,17 +103,8 @@ def mill(milled: Built) -> Iterator[Asking]:
 
 @pytest.fixture(scope="session")
 def doors(milled: Built) -> Iterator[Doors]:
-    opened: dict[str, Door] = {}
-    with ExitStack() as stack:
-
-        def of(name: str) -> Door:
-            if name not in opened:
-                served = service(milled.root, data=milled.home)
-                stack.callback(served.projects.open(milled.root).index.close)
-                opened[name] = stack.enter_context(open_door(name, served))
-            return opened[name]
-
-        yield of
+    with doors_to(milled) as doors:
+        yield doors
 
 
 def graph(asking: Asking, name: str, **arguments: Any) -> dict[str, Any]:

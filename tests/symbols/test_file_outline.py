@@ -14,9 +14,9 @@ from codecairn import tools
 from codecairn.cli import main
 from codecairn.tools.cut import DEFAULT_TOKENS
 from tests.registry.samples import assert_conforms
-from tests.search.conftest import Asking, Built
+from tests.search.conftest import Asking, Built, Doors
 from tests.support.doors import DOORS
-from tests.symbols.conftest import LEDGER, Doors, refusal, value_of
+from tests.symbols.conftest import LEDGER, refusal, value_of
 
 
 def outline(asking: Asking, path: str, **arguments: Any) -> dict[str, Any]:
