@@ -57,7 +57,8 @@ def _tree(root: type[CairnError]) -> list[type[CairnError]]:
     return [root, *(each for child in root.__subclasses__() for each in _tree(child))]
 
 
-ERRORS = {error.__name__: error for error in _tree(CairnError)}
+ERRORS = {error.__name__: error for error in _tree(CairnError) if error.__module__ == CairnError.__module__}
+"""Of the tree itself: what a module refines for its own use is told as what it refines."""
 BUG = "bug"
 
 Form = Annotated[
