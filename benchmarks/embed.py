@@ -57,6 +57,8 @@ def measured(repo: Path) -> dict[str, float]:
     before = _resident_mb()
     opening = [_cpu(TokenTable) for _ in range(5)]
     encoder = TokenTable()
+    encoder.query(QUERIES[0])
+    held = _resident_mb() - before
     passages = _passages(repo)
     words = _cpu(lambda: [Counter(analysed(each.terms).split()) for each in passages])
     parts = [passages[at : at + _BATCH] for at in range(0, len(passages), _BATCH)]
@@ -72,7 +74,7 @@ def measured(repo: Path) -> dict[str, float]:
         "encoding over analysing the same text": seconds / words,
         "a query, CPU ms (median)": queries.median,
         "a query, CPU ms (p95)": queries.p95,
-        "memory for all of it, MB": _resident_mb() - before,
+        "memory of the model in use, MB": held,
         **_looking(encoder, rows),
     }
 
@@ -105,13 +107,9 @@ def _looking(encoder: TokenTable, rows: Any) -> dict[str, float]:
             files.write(Segment(1, encoder.name, rows.shape[1], 0), repeated)
             field = Field(files, Segment(1, encoder.name, rows.shape[1], count), [Placed(1, 0, count)])
             asked = [encoder.query(each) for each in QUERIES]
-            times = [_cpu(partial(field.nearest, row, 100, _any)) * 1000 for row in asked * 4]
+            times = [_cpu(partial(field.nearest, row, 100, list)) * 1000 for row in asked * 4]
             found[f"the nearest of {count:,}, CPU ms (median)"] = Spread(times).median
     return found
-
-
-def _any(*_: int) -> bool:
-    return True
 
 
 def _cpu(work: Callable[[], object]) -> float:

@@ -52,7 +52,7 @@ def test_the_nearest_are_those_an_exact_look_finds(
     shown = np.array([row for each in placed for row in range(each.first, each.first + each.rows)], np.int64)
     field = Field(files, Segment(1, "e", WIDTH, count), placed)
     query = rows_of(seed + 1, 1)[0]
-    found = field.nearest(query, 20, lambda file, number: True)
+    found = field.nearest(query, 20, lambda found: found)
     got = [each.file - 1000 + each.number for each in found]
     wanted = exact(rows, query, shown, 20) if len(shown) else []
     assert len(got) == len(wanted)
@@ -67,7 +67,7 @@ def test_what_is_not_wanted_makes_room_for_what_is(tmp_path: Path) -> None:
     rows, files = rows_of(3, 500), VectorFiles(tmp_path / "vectors")
     files.write(Segment(1, "e", WIDTH, 0), rows)
     field = Field(files, Segment(1, "e", WIDTH, 500), [Placed(at, at, 1) for at in range(500)])
-    found = field.nearest(rows[0], 10, lambda file, number: file % 50 == 49)
+    found = field.nearest(rows[0], 10, lambda found: [each for each in found if each.file % 50 == 49])
     assert len(found) == 10
     assert all(each.file % 50 == 49 for each in found)
 
@@ -77,7 +77,7 @@ def test_a_file_without_chunks_has_no_row(tmp_path: Path) -> None:
     files.write(Segment(1, "e", WIDTH, 0), rows)
     placed = [Placed(1, 0, 2), Placed(2, 2, 2), Placed(3, 2, 0), Placed(4, 0, 0), Placed(5, 4, 0)]
     field = Field(files, Segment(1, "e", WIDTH, 4), placed)
-    found = field.nearest(rows[2], 4, lambda file, number: True)
+    found = field.nearest(rows[2], 4, lambda found: found)
     assert {(each.file, each.number) for each in found} == {(1, 0), (1, 1), (2, 0), (2, 1)}
     assert (found[0].file, found[0].number) == (2, 0)
     assert field.similar_files(rows[2], [2, 3, 4]).keys() == {2}

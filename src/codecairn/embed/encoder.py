@@ -7,7 +7,7 @@ the dot of two rows is a whole number, so that a ranking is the same on every ma
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,10 @@ import numpy.typing as npt
 Rows = npt.NDArray[np.int8]
 """One vector a row."""
 Row = npt.NDArray[np.int8]
+
+
+_EXACT_IN_SINGLE = 1024
+"""Numbers in a row, of which the sum of 1,024 products of eight bits is below 2**24."""
 
 
 class Passage(NamedTuple):
@@ -60,9 +64,12 @@ def quantised(vectors: npt.NDArray[np.float32] | npt.NDArray[np.float64]) -> Row
 
 
 def cosines(rows: Rows | npt.NDArray[np.int64], query: Row) -> npt.NDArray[np.float64]:
-    """The angle of each row to the query: the same number everywhere, as every sum in it is whole."""
-    wide, asked = rows.astype(np.int64), query.astype(np.int64)
+    """The angle of each row to the query: the same number everywhere, as every sum in it is whole and small enough to
+    be held exactly, in whatever order it is added up."""
+    is_small = rows.dtype == np.int8 and len(query) <= _EXACT_IN_SINGLE
+    wide: npt.NDArray[Any] = rows.astype(np.float32 if is_small else np.float64)
+    asked = query.astype(wide.dtype)
     dots = (wide @ asked).astype(np.float64)
-    norms = np.sqrt((wide * wide).sum(axis=1).astype(np.float64) * float(asked @ asked))
+    norms = np.sqrt(np.einsum("ij,ij->i", wide, wide).astype(np.float64) * float(asked @ asked))
     found: npt.NDArray[np.float64] = np.divide(dots, norms, out=np.zeros_like(dots), where=norms > 0)
     return found

@@ -64,8 +64,10 @@ class Vectors:
             for version, end in zip(versions, ends, strict=True)
         ]
 
-    def catch_up(self, checkout: int) -> list[str]:
-        """Make what is missing; what went wrong, in words."""
+    def catch_up(self, checkout: int, *, is_whole: bool = True) -> list[str]:
+        """Make what is missing; what went wrong, in words. After a save nothing is, where the encoder is quick."""
+        if self._encoder.is_quick and not is_whole:
+            return []
         try:
             segment = self._segments.open(self._encoder.name, self._encoder.dimensions)
             waiting = iter(self._segments.missing(checkout, segment))

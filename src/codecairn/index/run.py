@@ -117,7 +117,7 @@ class Run:
         trusted = known if checkout.extractors == extractors and not self.anew else {}
         changed = self._changed(listing, trusted)
         gone = known.keys() - {found.path for found in listing.files}
-        self._read(checkout, changed, gone)
+        self._read(checkout, changed, gone, is_whole=True)
         counted = self._counted()
         self.report.seconds = time.monotonic() - began
         self.writer.finish(
@@ -136,7 +136,7 @@ class Run:
         checkout = self.writer.open_checkout(str(self.source.root), prefix)
         known = self.store.entries_below(checkout.id, asked)
         gone = known.keys() - {found.path for found in listing.files}
-        self._read(checkout, self._changed(listing, known), gone)
+        self._read(checkout, self._changed(listing, known), gone, is_whole=False)
         self.report.seconds = time.monotonic() - began
         self.writer.finish(checkout.id, ref=ref, head=head, finished_at=time.time(), **go_module(self.source.root))
         return self.report
@@ -185,7 +185,7 @@ class Run:
                 self.report.skipped[entry.reason or UNCHANGED] += 1
         return changed
 
-    def _read(self, checkout: Checkout, changed: list[Found], gone: Iterable[str]) -> None:
+    def _read(self, checkout: Checkout, changed: list[Found], gone: Iterable[str], *, is_whole: bool) -> None:
         gone = sorted(gone)
         self.report.removed = len(gone)
         if changed or gone:
@@ -194,7 +194,7 @@ class Run:
                 self._digest(checkout, changed, batch)
                 batch.finish(gone)
         if self.vectors is not None:
-            self.report.warnings += self.vectors.catch_up(checkout.id)
+            self.report.warnings += self.vectors.catch_up(checkout.id, is_whole=is_whole)
             self.report.vectors = self.vectors.made
         self._collect()
 

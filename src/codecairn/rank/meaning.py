@@ -11,7 +11,7 @@ from codecairn.store.view import Hit, View
 
 if TYPE_CHECKING:
     from codecairn.embed.encoder import Encoder, Row
-    from codecairn.store.vectors import Field, NearFile
+    from codecairn.store.vectors import Field, Near, NearFile
 
 NO_VECTORS = "This index has no vectors yet, so hybrid search is keyword search."
 
@@ -40,11 +40,12 @@ class Meaning:
     query: Row
     near: float
 
-    def proposals(self, most: int, is_wanted: Callable[[Hit], bool]) -> list[Hit]:
-        def wanted(file: int, number: int) -> bool:
-            return is_wanted(Hit(file, number, 0.0))
+    def proposals(self, view: View, most: int, is_wanted: Callable[[Hit], bool]) -> list[Hit]:
+        def wanted(found: list[Near]) -> list[Near]:
+            view.meet([each[:2] for each in found])
+            return [each for each in found if is_wanted(Hit(*each))]
 
-        return [Hit(*each) for each in self.field.nearest(self.query, most, wanted) if each.cosine >= self.near]
+        return [Hit(*each) for each in self.field.nearest(self.query, most, wanted, self.near)]
 
     def similar(self, places: Sequence[Place]) -> dict[Place, float]:
         return self.field.similar(self.query, places)

@@ -194,7 +194,7 @@ def _proposed(view: View, plan: Plan, question: Question, statistics: Statistics
     weighted = [(name, word, boost * plan.weights[word]) for word in words for name, boost in _FIELDS]
     wanted = partial(_is_wanted, view, plan, question.filters)
     asks_by_name = bool(plan.symbol or plan.path) and question.mode != "vector"
-    near = [] if meaning is None or asks_by_name else meaning.proposals(_share(question, _MEANING_SHARE), wanted)
+    near = [] if meaning is None or asks_by_name else meaning.proposals(view, _share(question, _MEANING_SHARE), wanted)
     if question.mode == "vector":
         return near
     beside = view.proposals(weighted, "beside", _share(question, _BESIDE_SHARE), wanted)

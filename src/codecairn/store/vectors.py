@@ -111,16 +111,21 @@ class Field:
         for each in ordered:
             self._hidden[each.first : each.first + each.rows] = False
 
-    def nearest(self, query: Row, most: int, is_wanted: Callable[[int, int], bool]) -> list[Near]:
-        """The wanted chunks nearest to a query, nearest first."""
+    def nearest(
+        self, query: Row, most: int, wanted: Callable[[list[Near]], list[Near]], least: float = -1.0
+    ) -> list[Near]:
+        """The wanted chunks nearest to a query, nearest first, none below the least cosine; `wanted` is asked about
+        many at once."""
         if not self.chunks or not query.any():
             return []
         distance = np.bitwise_count(self._signs ^ _as_words(np.packbits(query > 0)[None])).sum(axis=1, dtype=np.int16)
         distance[self._hidden] = _FAR
         asked = min(most * 2, self.chunks)
         while True:
-            found = [each for each in self._best(query, distance, asked) if is_wanted(each.file, each.number)]
-            if len(found) >= most or asked >= self.chunks:
+            best = self._best(query, distance, asked)
+            near = [each for each in best if each.cosine >= least]
+            found = wanted(near)
+            if len(found) >= most or asked >= self.chunks or len(near) < len(best):
                 return found[:most]
             asked = min(asked * 4, self.chunks)  # what is not wanted stood before what is
 
