@@ -34,7 +34,9 @@ CHUNK_SIGNALS: dict[str, tuple[float, Callable[[Candidate, Asked], float]]] = {
     "doc_match": (0.1, signals.doc_match),
     "substance": (0.1, signals.substance),
 }
-FILE_STEM, FOLDER, PATH_MENTION, COHERENCE, POPULARITY = 1.1, 0.6, 0.15, 0.2, 0.05
+FILE_STEM, FOLDER, PATH_MENTION, COHERENCE, POPULARITY = 1.1, 0.6, 0.15, 0.2, 0.02
+"""How often a file is imported tells two apart that match alike, and no more: at 0.05 it gave words alone 0.001 NDCG
+and took as much from words and meaning."""
 _GRAIN = 1 << 20
 REPEATED = 0.1
 """What each further chunk of a file loses besides the file's own contributions."""
