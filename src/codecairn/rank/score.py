@@ -20,7 +20,7 @@ from codecairn.rank import places, signals
 from codecairn.rank.candidate import Asked, Candidate, Statistics
 from codecairn.rank.plan import Plan
 
-SEMANTIC, SEMANTIC_BEST, SEMANTIC_FILE = 0.05, 0.3, 0.3
+SEMANTIC, SEMANTIC_BEST, SEMANTIC_FILE = 0.03, 0.3, 0.3
 """Chosen on the even half of the repositories of the benchmark, and much the same for every model that was tried."""
 CHUNK_SIGNALS: dict[str, tuple[float, Callable[[Candidate, Asked], float]]] = {
     "bm25": (1.0, signals.bm25),
