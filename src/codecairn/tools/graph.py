@@ -16,13 +16,12 @@ from codecairn.rank.filters import Filters, module_of, qualified_name
 from codecairn.rank.named import find
 from codecairn.resolve.calls import Calls, Direction, Edge, Node, Walk
 from codecairn.resolve.engine import Engine
-from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.resolve.pick import picked
 from codecairn.resolve.values import Definition
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.cut import budget
-from codecairn.tools.references import ReferredSymbol
+from codecairn.tools.references import ReferredSymbol, referred
 from codecairn.tools.symbols import SymbolName, check_name
 from codecairn.tools.views import Cursor, Ref, Workspace, check_ref, looked_at, newest, offset_of, project_of
 
@@ -134,7 +133,7 @@ def _answered(engine: Engine, root: Definition, walk: Walk, page: _Page, stands:
     met = dict.fromkeys([first, *(each for edge in page.edges for each in (edge.caller, edge.callee))])
     ids = {node: number for number, node in enumerate(sorted(met, key=lambda each: abs(walk.depths[each])))}
     return CallGraph(
-        symbol=_referred(engine, root),
+        symbol=referred(engine, root),
         nodes=[_node(engine, node, number, walk.depths[node]) for node, number in ids.items()],
         edges=[
             GraphEdge(
@@ -146,15 +145,6 @@ def _answered(engine: Engine, root: Definition, walk: Walk, page: _Page, stands:
         unresolved_count=walk.unbound.unresolved, external_count=walk.unbound.external,
         metadata=stands.metadata("complete" if page.after is None else "truncated"),
         next_cursor=None if page.after is None else str(page.after),
-    )  # fmt: skip
-
-
-def _referred(engine: Engine, root: Definition) -> ReferredSymbol:
-    file, symbol = engine.scope(root.file).row, engine.symbol(root)
-    return ReferredSymbol(
-        symbol_id=symbol_id(file, symbol), symbol_stable_id=stable_id(file, symbol), name=symbol.name,
-        qualified_name=qualified_name(file, symbol), kind=SHORT_KINDS.get(symbol.kind, symbol.kind), path=file.path,
-        line_start=symbol.name_line,
     )  # fmt: skip
 
 

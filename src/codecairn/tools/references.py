@@ -148,7 +148,7 @@ def _answered(
     after = offset + limit
     is_cut = after < (max(len(bound), len(unbound)) if include_unresolved else len(bound))
     return References(
-        symbol=_referred(engine, target),
+        symbol=referred(engine, target),
         references=[
             ReferenceRow(**_place(engine, each), confidence=each.confidence, resolver=each.resolver)
             for each in bound[offset:after]
@@ -161,7 +161,7 @@ def _answered(
     )  # fmt: skip
 
 
-def _referred(engine: Engine, target: Definition) -> ReferredSymbol:
+def referred(engine: Engine, target: Definition) -> ReferredSymbol:
     file, symbol = engine.scope(target.file).row, engine.symbol(target)
     return ReferredSymbol(
         symbol_id=symbol_id(file, symbol), symbol_stable_id=stable_id(file, symbol), name=symbol.name,
