@@ -11,6 +11,7 @@ from codecairn.config import Embeddings
 from codecairn.connection import Connection
 from codecairn.embed.choice import shipped
 from codecairn.embed.encoder import Passage, cosines
+from codecairn.errors import EncoderFailed
 from codecairn.store.version import unpacked_lines
 from tests.search.conftest import Asking, Built, Doors, ask, error_of, index, names, places
 from tests.support.doors import open_door, service
@@ -180,3 +181,33 @@ def test_vectors_that_were_switched_off_are_made_by_the_next_run(wordless: Askin
         assert names(asked.search(ERASING))[0] == "remove_item"
     finally:
         asked.close()
+
+
+def test_an_encoder_that_failed_is_asked_again(stall: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failing:
+        calls = 0
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(shipped(), name)
+
+        def query(self, text: str) -> object:
+            self.calls += 1
+            if self.calls == 1:
+                raise EncoderFailed("the endpoint is tired")
+            return shipped().query(text)
+
+    encoder = Failing()
+    monkeypatch.setattr(stall.project.searcher, "_encoders", lambda: [encoder])
+    first, second = (stall.search(ERASING) for _ in range(2))
+    assert first["results"] == []
+    assert "the endpoint is tired" in first["metadata"]["warnings"][0]
+    assert names(second)[0] == "remove_item"
+    assert not second["metadata"].get("warnings")
+
+
+def test_what_both_find_is_not_counted_twice_towards_the_limit(own: Callable[..., Asking]) -> None:
+    """Ninety are found by their words, and the same ninety by their meaning: nothing was left out."""
+    many = own({f"m{at}.py": f"def remove_item{at}(shelf):\n    del shelf[{at}]\n" for at in range(90)})
+    found = many.search("remove an item from the shelf", limit=100)
+    assert found["statistics"]["total_results"] == 90
+    assert found["metadata"]["result_completeness"] == "complete"

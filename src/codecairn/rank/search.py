@@ -93,32 +93,37 @@ class Searcher:
             return known, True
         plan = planned(question.query)
         statistics = self._statistics(view, plan, memory)
-        meaning, warnings = self._meaning(view, plan, question, memory)
-        proposed = _proposed(view, plan, question, statistics, meaning)
+        meaning, warnings, is_lasting = self._meaning(view, plan, question, memory)
+        proposed, is_capped = _proposed(view, plan, question, statistics, meaning)
         by_words = question.mode != "vector"
         candidates = list(_candidates(view, plan, question.filters, proposed, with_named=by_words))
         candidates = _with_meaning(candidates, meaning)
         found = rank(plan, candidates, statistics, question.recent) if by_words else rank_by_meaning(candidates)
         kept = [each for each in _one_a_symbol(found) if each.relevance >= question.filters.min_relevance]
-        ranking = Ranking(kept, len(proposed) >= question.candidates, warnings)
+        ranking = Ranking(kept, is_capped, warnings)
+        if is_lasting:
+            self._remember(memory, question, ranking)
+        return ranking, False
+
+    def _remember(self, memory: _Memory, question: Question, ranking: Ranking) -> None:
         with self._lock:
             memory.ranked[question] = ranking
             while len(memory.ranked) > _REMEMBERED:
                 memory.ranked.popitem(last=False)
-        return ranking, False
 
     def _meaning(
         self, view: View, plan: Plan, question: Question, memory: _Memory
-    ) -> tuple[Meaning | None, tuple[str, ...]]:
-        """The query as a vector where there are vectors to compare it with, and what to say where there are not."""
+    ) -> tuple[Meaning | None, tuple[str, ...], bool]:
+        """The query as a vector where there are vectors to compare it with, what to say where there are not, and
+        whether that holds until the index changes: an encoder that failed may answer the next time."""
         if question.mode == "keyword":
-            return None, ()
+            return None, (), True
         if not memory.has_looked:
             memory.vectors, memory.has_looked = vectors_of(view, self._encoders()), True
         vectors = memory.vectors
         try:
             if vectors is not None:
-                return vectors.about(plan.subject), _still_missing(vectors)
+                return vectors.about(plan.subject), _still_missing(vectors), True
             reason = NO_VECTORS
         except EncoderFailed as error:
             reason = f"Answered by keyword: {error.message}. {error.remedy}"
@@ -128,7 +133,7 @@ class Searcher:
                 reason="no vectors in this index" if vectors is None else "the encoder does not answer",
                 remedy="Use keyword or hybrid.",
             )  # fmt: skip
-        return None, (reason,)
+        return None, (reason,), vectors is None
 
     def _memory_of(self, state: tuple[str, int, int]) -> _Memory:
         with self._lock:
@@ -187,20 +192,29 @@ def _with_meaning(candidates: list[Candidate], meaning: Meaning | None) -> list[
     ]  # fmt: skip
 
 
-def _proposed(view: View, plan: Plan, question: Question, statistics: Statistics, meaning: Meaning | None) -> list[Hit]:
+def _proposed(
+    view: View, plan: Plan, question: Question, statistics: Statistics, meaning: Meaning | None
+) -> tuple[list[Hit], bool]:
+    """The chunks to weigh, and whether there would have been more."""
+    wanted = partial(_is_wanted, view, plan, question.filters)
+    most_near = _share(question, _MEANING_SHARE)
+    asks_by_name = bool(plan.symbol or plan.path) and question.mode != "vector"
+    near = [] if meaning is None or asks_by_name else meaning.proposals(view, most_near, wanted)
+    lexical = [] if question.mode == "vector" else _by_words(view, plan, question, statistics, wanted)
+    known = {(hit.file, hit.number) for hit in lexical}
+    is_capped = len(lexical) >= question.candidates or len(near) >= most_near
+    return [*lexical, *(hit for hit in near if (hit.file, hit.number) not in known)], is_capped
+
+
+def _by_words(
+    view: View, plan: Plan, question: Question, statistics: Statistics, wanted: Callable[[Hit], bool]
+) -> list[Hit]:
     chunks, frequency = statistics.chunks, statistics.frequency
     weight = {word: times * rarity(chunks, frequency[word]) for word, times in plan.weights.items()}
     words = sorted(weight, key=lambda word: (-weight[word], word))[:_MOST_WORDS]
     weighted = [(name, word, boost * plan.weights[word]) for word in words for name, boost in _FIELDS]
-    wanted = partial(_is_wanted, view, plan, question.filters)
-    asks_by_name = bool(plan.symbol or plan.path) and question.mode != "vector"
-    near = [] if meaning is None or asks_by_name else meaning.proposals(view, _share(question, _MEANING_SHARE), wanted)
-    if question.mode == "vector":
-        return near
     beside = view.proposals(weighted, "beside", _share(question, _BESIDE_SHARE), wanted)
-    lexical = [*view.proposals(weighted, "code", max(1, question.candidates - len(beside)), wanted), *beside]
-    known = {(hit.file, hit.number) for hit in lexical}
-    return [*lexical, *(hit for hit in near if (hit.file, hit.number) not in known)]
+    return [*view.proposals(weighted, "code", max(1, question.candidates - len(beside)), wanted), *beside]
 
 
 def _share(question: Question, share: float) -> int:
