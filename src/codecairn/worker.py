@@ -17,7 +17,7 @@ from typing import IO
 import msgspec
 from msgspec import Struct
 
-from codecairn.index.digest import Outcome, digest
+from codecairn.index.digest import Outcome, digest, digest_blob
 
 _MOST_MEMORY = 4 << 30
 
@@ -28,6 +28,8 @@ class Job(Struct, frozen=True, array_like=True):
     algorithm: str
     paths: list[str]
     known: dict[str, list[int]]
+    contents: dict[str, bytes] = {}
+    """What git has under a path; what is not here is read from the folder."""
 
 
 def write_frame(stream: IO[bytes], data: bytes) -> None:
@@ -71,7 +73,10 @@ def _limit_memory() -> None:
 
 def _digest(root: Path, job: Job, path: str) -> Outcome:
     try:
-        return digest(root, job.prefix, path, frozenset(job.known.get(path, ())), job.algorithm)
+        known = frozenset(job.known.get(path, ()))
+        if path in job.contents:
+            return digest_blob(job.prefix, path, job.contents[path], known, job.algorithm)
+        return digest(root, job.prefix, path, known, job.algorithm)
     except (RecursionError, MemoryError, ValueError, LookupError, TypeError, AssertionError) as error:
         return Outcome(path, reason="failed", detail=f"{type(error).__name__}: {error}"[:300])
 

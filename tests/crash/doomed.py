@@ -17,7 +17,7 @@ from typing import Any
 
 from codecairn.cancel import Cancel
 from codecairn.config import Settings
-from codecairn.index import run
+from codecairn.index import batch
 from codecairn.index.run import Options
 from codecairn.project import Project
 from codecairn.resolve import importers
@@ -36,7 +36,7 @@ POINTS: dict[str, tuple[Any, str]] = {
     "the database is told of vectors": (writer, "add_rows"),
     "versions are inserted": (writer.IndexWriter, "insert"),
     "a version is revived": (writer.IndexWriter, "searchable"),
-    "an entry is written": (writer, "_write_entry"),
+    "an entry is written": (writer, "write_entry"),
     "a generation is published": (writer.IndexWriter, "publish"),
     "versions are retired": (writer.IndexWriter, "retire"),
     "documents are deleted": (lexical.Writing, "delete"),
@@ -68,7 +68,7 @@ def _deadly(call: Callable[..., Any], number: int, moment: str) -> Callable[...,
 
 
 def main(root: str, home: str, verb: str, *death: str) -> None:
-    run._BATCH_BYTES = SMALL_BATCH
+    batch._BATCH_BYTES = SMALL_BATCH
     if death:
         point, number, moment = death
         die_at(point, int(number), moment)

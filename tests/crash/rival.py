@@ -15,7 +15,7 @@ from pathlib import Path
 from codecairn.cancel import Cancel
 from codecairn.config import Settings
 from codecairn.errors import Busy
-from codecairn.index import run
+from codecairn.index import batch
 from codecairn.index.live import ProjectIndex
 from codecairn.index.run import Options
 from codecairn.project import Project
@@ -25,7 +25,7 @@ REBUILDS = 0.2
 
 
 def main(root: str, home: str, seed: str) -> None:
-    run._BATCH_BYTES = SMALL_BATCH
+    batch._BATCH_BYTES = SMALL_BATCH
     choice = random.Random(seed)
     index = Project(Path(root), Settings(data=Path(home))).index
     ended = threading.Event()

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from codecairn.cancel import Cancel
-from codecairn.index import run as index_run
+from codecairn.index import batch
 from codecairn.index.digest import blob_id
 from codecairn.index.live import ProjectIndex
 from codecairn.index.run import Options
@@ -85,7 +85,7 @@ class Reader:
 def test_a_reader_sees_one_branch_or_the_other_and_never_half_of_each(
     tmp_path: Path, workers: LastingWorkers, trials: Callable[[int], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_run, "_BATCH_BYTES", SMALL_BATCH)
+    monkeypatch.setattr(batch, "_BATCH_BYTES", SMALL_BATCH)
     root, home = Repo.create(tmp_path / "project").path, tmp_path / "home"
     branches = branch("one"), branch("two") | {"extra.md": "# Extra\n"}
     become(root, branches[0])

@@ -11,9 +11,10 @@ import pytest
 from codecairn import tools
 from codecairn.cancel import Cancel
 from codecairn.config import Settings
+from codecairn.index.batch import Report
 from codecairn.index.keeper import Keeper
 from codecairn.index.pool import Workers
-from codecairn.index.run import Options, Report
+from codecairn.index.run import Options
 from codecairn.index.standing import Standing, standing
 from codecairn.project import Project
 from codecairn.store.version import SymbolRow

@@ -17,7 +17,8 @@ import pytest
 
 from codecairn.cancel import Cancel
 from codecairn.errors import Busy, Cancelled
-from codecairn.index.run import Options, Report
+from codecairn.index.batch import Report
+from codecairn.index.run import Options
 from codecairn.store.lock import WriterLock
 from tests.index.conftest import PYTHON, Ask, Indexed, Open, fill
 from tests.support.doors import MemoryDoor, service

@@ -177,7 +177,7 @@ def test_an_index_that_was_never_finished_is_partial(ask: Ask, indexed: Open, re
     opened = project.project.index.opened()
     assert opened is not None
     with opened.store.writing() as database:
-        database.execute("UPDATE checkout SET complete = 0")
+        database.execute("UPDATE layer SET complete = 0")
     metadata = status(ask, repo.path)["metadata"]
     assert (metadata["result_completeness"], metadata["freshness_status"]) == ("partial", "stale")
     ask("index_codebase", repo.path)

@@ -20,10 +20,12 @@ from codecairn.cancel import Cancel
 from codecairn.config import Settings
 from codecairn.embed.choice import shipped
 from codecairn.errors import Cancelled
+from codecairn.index import batch
 from codecairn.index import run as index_run
+from codecairn.index.batch import Report
 from codecairn.index.embedding import Vectors
 from codecairn.index.live import ProjectIndex
-from codecairn.index.run import Options, Report, Run, Source
+from codecairn.index.run import Options, Run, Source
 from codecairn.project import Project
 from codecairn.resolve.importers import importers
 from codecairn.source.watch import RULE_FILES
@@ -361,8 +363,8 @@ class batches:
     def __init__(self, *, small: bool) -> None:
         self._patch = pytest.MonkeyPatch()
         if small:
-            self._patch.setattr(index_run, "_FIRST_BATCH_S", 0.0)
-            self._patch.setattr(index_run, "_LONGEST_BATCH_S", 0.0)
+            self._patch.setattr(batch, "_FIRST_BATCH_S", 0.0)
+            self._patch.setattr(batch, "_LONGEST_BATCH_S", 0.0)
 
     def __enter__(self) -> None:
         return None

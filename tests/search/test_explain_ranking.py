@@ -308,9 +308,9 @@ def failing(view: View, cancel: Cancel) -> dict[str, int]:
 
 def generation_of(asking: Asking) -> int:
     stores = asking.project.index.opened()
-    checkout = stores.store.checkout(str(asking.root)) if stores else None
-    assert checkout is not None
-    return checkout.generation
+    layer = stores.store.checkout(str(asking.root)) if stores else None
+    assert layer is not None
+    return layer.generation
 
 
 @pytest.mark.requirement("004/explain_ranking/history-not-altered")

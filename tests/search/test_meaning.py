@@ -71,9 +71,9 @@ def similarities(asked: Asking, query: str) -> list[float]:
     """Of every chunk, worked out from what the store keeps of it, with no index in between."""
     opened = asked.project.index.opened()
     assert opened is not None
-    (checkout,) = opened.store.checkouts()
+    (layer,) = opened.store.checkouts()
     passages = []
-    for entry in opened.store.manifest(checkout.id).values():
+    for entry in opened.store.manifest(layer.id).values():
         version = opened.store.load(entry.file) if entry.file is not None else None
         for chunk in version.chunks if version else ():
             assert version is not None

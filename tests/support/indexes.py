@@ -14,9 +14,10 @@ from tantivy import Query
 
 from codecairn.cancel import Cancel
 from codecairn.config import Settings
+from codecairn.index.batch import Report
 from codecairn.index.live import Opened, ProjectIndex
 from codecairn.index.pool import Workers
-from codecairn.index.run import Options, Report
+from codecairn.index.run import Options
 from codecairn.project import Project
 from codecairn.store import place
 from codecairn.store.index import IndexStore
@@ -71,28 +72,28 @@ def snapshot_of(root: Path, home: Path, probes: Iterable[str]) -> Snapshot:
 
 
 def snapshot(store: IndexStore, lexical: Lexical, root: Path, probes: Iterable[str]) -> Snapshot:
-    """All that can be asked of a checkout, whatever the order of rows, and without times, stamps and generations."""
-    checkout = store.checkout(str(root))
-    assert checkout is not None
-    entries = store.manifest(checkout.id)
+    """All that can be asked of a layer, whatever the order of rows, and without times, stamps and generations."""
+    layer = store.checkout(str(root))
+    assert layer is not None
+    entries = store.manifest(layer.id)
     versions = {path: store.load(entry.file) for path, entry in entries.items() if entry.file is not None}
     names = {entry.file: path for path, entry in entries.items() if entry.file is not None}
     facts = ("prefix", "complete", "tests", "vendor", "ref", "head", "module", "go_version", "extractors")
     return {
-        "checkout": {name: getattr(checkout, name) for name in facts},
+        "checkout": {name: getattr(layer, name) for name in facts},
         "absent": {path: (entry.reason, entry.detail) for path, entry in entries.items() if entry.file is None},
         "files": {path: _told(version) for path, version in versions.items()},
         "hits": hits(lexical, names, probes),
         "vectors": vectors(store, names),
-        "importers": importers(store, checkout.id),
+        "importers": importers(store, layer.id),
     }
 
 
-def importers(store: IndexStore, checkout: int) -> dict[str, int]:
+def importers(store: IndexStore, layer: int) -> dict[str, int]:
     """How many files import each, by the last count."""
     with store.reading() as database:
-        ask = "SELECT path, importers FROM popularity WHERE checkout = ?"
-        return dict(database.execute(ask, (checkout,)).fetchall())
+        ask = "SELECT path, importers FROM popularity WHERE layer = ?"
+        return dict(database.execute(ask, (layer,)).fetchall())
 
 
 def vectors(store: IndexStore, names: dict[int, str]) -> dict[str, list[list[int]]]:
@@ -178,9 +179,9 @@ _TORN = {
     "vectors behind the end of their segment": """
         SELECT file FROM vector JOIN segment ON segment = number WHERE first + vector.rows > segment.rows""",
     "vectors of no version": "SELECT file FROM vector WHERE file NOT IN (SELECT id FROM file)",
-    "a count of no checkout": "SELECT path FROM popularity WHERE checkout NOT IN (SELECT id FROM checkout)",
+    "a count of no checkout": "SELECT path FROM popularity WHERE layer NOT IN (SELECT id FROM layer)",
     "a count of nobody": "SELECT path FROM popularity WHERE importers < 1",
-    "a count of a generation to come": "SELECT root FROM checkout WHERE counted > generation",
+    "a count of a generation to come": "SELECT root FROM layer WHERE counted > generation",
     "two versions in one place": """
         SELECT a.file FROM vector a JOIN vector b ON a.segment = b.segment AND a.file <> b.file
         WHERE a.first < b.first + b.rows AND b.first < a.first + a.rows AND a.rows > 0 AND b.rows > 0""",

@@ -18,7 +18,7 @@ from codecairn.parse.facts import FileFacts
 from codecairn.parse.language import Language, language_of, languages
 from codecairn.parse.tags import extract
 from codecairn.parse.version import extractor_version
-from codecairn.source.content import Found, Skip, classify, read_text
+from codecairn.source.content import Found, Skip, classify, plain, read_text, text_of
 from codecairn.store.version import (
     LINES,
     ChunkRow,
@@ -32,7 +32,7 @@ from codecairn.store.version import (
 )
 from codecairn.words import ANALYSIS, analysed_identifiers, identifiers
 
-DIGEST = 1
+DIGEST = 2
 """Raised whenever this module keeps anything else of the same facts."""
 LARGEST_FILE = 1_000_000
 _LONGEST_HEAD = 25
@@ -63,15 +63,30 @@ def digest(root: Path, prefix: str, path: str, known: Collection[int] = (), algo
     if isinstance(content, Skip):
         return Outcome(path, reason=content.reason)
     stat = lasting(content.found, now_ns)
-    if reason := classify(path, content.text):
+    return _taken_apart(prefix, path, content.raw, content.text, known, algorithm, stat)
+
+
+def digest_blob(prefix: str, path: str, data: bytes, known: Collection[int] = (), algorithm: str = "sha1") -> Outcome:
+    """The same for what git has under a path."""
+    text = text_of(data)
+    if text is None:
+        return Outcome(path, reason=Skip.BINARY)
+    return _taken_apart(prefix, path, plain(data), text, known, algorithm, (0, 0, 0, 0))
+
+
+def _taken_apart(
+    prefix: str, path: str, raw: bytes, text: bytes, known: Collection[int], algorithm: str,
+    stat: tuple[int, int, int, int],
+) -> Outcome:  # fmt: skip
+    if reason := classify(path, text):
         return Outcome(path, stat, reason)
-    blob = blob_id(content.raw, algorithm)
-    language = language_of(path, content.text)
+    blob = blob_id(raw, algorithm)
+    language = language_of(path, text)
     id_ = version_id(prefix + path, blob, reader_version(language))
     if id_ in known:
         return Outcome(path, stat, known=id_)
     try:
-        return Outcome(path, stat, version=version_of(id_, prefix + path, blob, content.text, language))
+        return Outcome(path, stat, version=version_of(id_, prefix + path, blob, text, language))
     except SlowParse:
         return Outcome(path, stat, "slow to parse", f"parsing took over {SLOW_PARSE_S:g} s and was cut off")
 

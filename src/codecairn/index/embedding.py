@@ -64,16 +64,16 @@ class Vectors:
             for version, end in zip(versions, ends, strict=True)
         ]
 
-    def catch_up(self, checkout: int, *, is_whole: bool = True) -> list[str]:
+    def catch_up(self, layer: int, *, is_whole: bool = True) -> list[str]:
         """Make what is missing; what went wrong, in words. After a save nothing is, where the encoder is quick."""
         if self._encoder.is_quick and not is_whole:
             return []
         try:
             segment = self._segments.open(self._encoder.name, self._encoder.dimensions)
-            waiting = iter(self._segments.missing(checkout, segment))
+            waiting = iter(self._segments.missing(layer, segment))
             while versions := self._slice(waiting):
                 self._cancel.check()
-                self._segments.add(checkout, *self._made(versions))
+                self._segments.add(layer, *self._made(versions))
         except EncoderFailed as error:
             return [f"Vectors are missing: {error.message}. {error.remedy}"]
         self._retire()

@@ -45,10 +45,10 @@ def _roots(folder: Path) -> Iterator[IndexedRoot]:
         return
     store = IndexStore(epoch)
     try:
-        for checkout in store.checkouts():
+        for layer in store.checkouts():
             yield IndexedRoot(
-                root=checkout.root, is_gone=not Path(checkout.root).is_dir(), files=store.totals(checkout.id).files,
-                size_mb=size, last_used=place.last_used(folder) or checkout.finished_at, folder=folder.name,
+                root=layer.root, is_gone=not Path(layer.root).is_dir(), files=store.totals(layer.id).files,
+                size_mb=size, last_used=place.last_used(folder) or layer.finished_at, folder=folder.name,
             )  # fmt: skip
     except CairnError as error:
         yield IndexedRoot(
@@ -83,7 +83,7 @@ def _forget(folder: Path, gone: list[IndexedRoot], *, every: bool) -> None:
     store = IndexStore(epoch)
     writer = IndexWriter(store)
     for each in gone:
-        checkout = store.checkout(each.root)
-        if checkout is not None:
-            writer.forget(checkout.id)
+        layer = store.checkout(each.root)
+        if layer is not None:
+            writer.forget(layer.id)
     store.close()

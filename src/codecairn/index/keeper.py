@@ -144,12 +144,12 @@ class Keeper:
         """How the checkout was last indexed, and whether it ever was to the end."""
         try:
             opened = self._index.opened()
-            checkout = opened.store.checkout(str(self._index.root)) if opened else None
+            layer = opened.store.checkout(str(self._index.root)) if opened else None
         except CairnError:
             return Options(), False
-        if checkout is None:
+        if layer is None:
             return Options(), False
-        return Options(checkout.tests, checkout.vendor), checkout.complete
+        return Options(layer.tests, layer.vendor), layer.complete
 
 
 class _Ignored:

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Protocol
 from codecairn.cancel import Cancel
 from codecairn.config import Embeddings
 from codecairn.errors import Busy, CairnError, Cancelled, IndexIncompatible
+from codecairn.index.batch import Report
 from codecairn.index.pool import Workers
-from codecairn.index.run import Importers, Options, Progress, Report, Run, Source, unheard
+from codecairn.index.run import Importers, Options, Progress, Run, Source, unheard
 from codecairn.paths import Guard
 from codecairn.source.git import Git
 from codecairn.source.watch import filesystem_kind
@@ -58,7 +59,7 @@ class Activity:
     explicit: bool
     cancel: Cancel
     is_whole: bool = True
-    """Whether it is about the whole checkout, and not some paths that changed."""
+    """Whether it is about the whole layer, and not some paths that changed."""
     done: int = 0
     total: int = 0
     said: str = ""

@@ -7,7 +7,7 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
@@ -224,11 +224,23 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     return pipe
 
 
-def jobs_for(root: Path, prefix: str, algorithm: str, paths: Iterable[str], known: dict[str, list[int]]) -> list[Job]:
-    """Small jobs, so that workers finish together; neighbours in one, as they are in one language."""
+def jobs_for(
+    root: Path, prefix: str, algorithm: str, paths: Iterable[str], known: dict[str, list[int]],
+    contents: Mapping[str, bytes] | None = None,
+) -> list[Job]:  # fmt: skip
+    """Small jobs, so that workers finish together; neighbours in one, as they are in one language. What stands in
+    `contents` is not read from the folder."""
+    given = contents or {}
     ordered = list(paths)
     size = max(1, min(32, len(ordered) // (MOST_WORKERS * 4) or 1))
     return [
-        Job(str(root), prefix, algorithm, part, {path: known[path] for path in part if path in known})
+        Job(
+            str(root),
+            prefix,
+            algorithm,
+            part,
+            {path: known[path] for path in part if path in known},
+            {path: given[path] for path in part if path in given},
+        )
         for part in (ordered[at : at + size] for at in range(0, len(ordered), size))
     ]

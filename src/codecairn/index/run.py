@@ -8,25 +8,25 @@ search; a later one publishes once, at its end, so that nobody sees half of a br
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, Cancelled, ProjectNotFound
-from codecairn.index.digest import Outcome, all_readers, lasting
+from codecairn.index.batch import FAILED, UNCHANGED, Batch, Report
+from codecairn.index.digest import all_readers, lasting
 from codecairn.index.pool import Workers, jobs_for
 from codecairn.parse.language import language_of
 from codecairn.paths import Guard
 from codecairn.source.content import Found, Skip, read_text
 from codecairn.source.git import Git
 from codecairn.source.walk import MARKS, Listing, is_test, list_files
-from codecairn.store.index import Checkout, Entry, IndexStore
-from codecairn.store.lexical import Lexical, Writing
-from codecairn.store.segments import Placed, Segment
-from codecairn.store.version import FileVersion, Stat
+from codecairn.store.index import Entry, IndexStore
+from codecairn.store.layers import Layer
+from codecairn.store.lexical import Lexical
 from codecairn.store.view import View, viewing
 from codecairn.store.writer import IndexWriter
 
@@ -34,11 +34,6 @@ if TYPE_CHECKING:
     from codecairn.index.embedding import Vectors
 
 TEST = "test (include_tests is false)"
-UNCHANGED = "unchanged"
-FAILED = frozenset({"failed", "slow to parse", Skip.UNREADABLE, Skip.CHANGING})
-"""Reasons that are no rule of ours: something went wrong with the file."""
-_FIRST_BATCH_S, _LONGEST_BATCH_S = 1.0, 8.0
-_BATCH_BYTES = 6_000_000
 _PROJECT_FILES = frozenset(
     {
         "go.mod", "package.json", "pyproject.toml", "Cargo.toml", "pom.xml", "build.gradle", "CMakeLists.txt",
@@ -61,21 +56,6 @@ def unheard(done: int, total: int, said: str) -> None:
 class Options:
     tests: bool = True
     vendor: bool = False
-
-
-@dataclass
-class Report:
-    """What a run did."""
-
-    files_indexed: int = 0
-    symbols: int = 0
-    chunks: int = 0
-    vectors: int = 0
-    removed: int = 0
-    skipped: Counter[str] = field(default_factory=Counter)
-    failed: dict[str, str] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -111,17 +91,17 @@ class Run:
         self.progress(0, 0, "Listing files")
         head, ref, prefix = self._head()
         listing = self._listed()
-        checkout = self._opened(listing, prefix)
-        known = self.store.manifest(checkout.id)
+        layer = self._opened(listing, prefix)
+        known = self.store.manifest(layer.id)
         extractors = all_readers()
-        trusted = known if checkout.extractors == extractors and not self.anew else {}
+        trusted = known if layer.extractors == extractors and not self.anew else {}
         changed = self._changed(listing, trusted)
         gone = known.keys() - {found.path for found in listing.files}
-        self._read(checkout, changed, gone, is_whole=True)
+        self._read(layer, changed, gone, is_whole=True)
         counted = self._counted()
         self.report.seconds = time.monotonic() - began
         self.writer.finish(
-            checkout.id, counted, complete=1, tests=self.options.tests, vendor=self.options.vendor, ref=ref, head=head,
+            layer.id, counted, complete=1, tests=self.options.tests, vendor=self.options.vendor, ref=ref, head=head,
             extractors=extractors, excluded=dict(listing.excluded), finished_at=time.time(),
             seconds=self.report.seconds, **go_module(self.source.root),
         )  # fmt: skip
@@ -133,12 +113,12 @@ class Run:
         head, ref, prefix = self._head()
         asked = sorted(set(map(_concerned, paths)))
         listing = self._listed(asked)
-        checkout = self.writer.open_checkout(str(self.source.root), prefix)
-        known = self.store.entries_below(checkout.id, asked)
+        layer = self.writer.open_checkout(str(self.source.root), prefix)
+        known = self.store.entries_below(layer.id, asked)
         gone = known.keys() - {found.path for found in listing.files}
-        self._read(checkout, self._changed(listing, known), gone, is_whole=False)
+        self._read(layer, self._changed(listing, known), gone, is_whole=False)
         self.report.seconds = time.monotonic() - began
-        self.writer.finish(checkout.id, ref=ref, head=head, finished_at=time.time(), **go_module(self.source.root))
+        self.writer.finish(layer.id, ref=ref, head=head, finished_at=time.time(), **go_module(self.source.root))
         return self.report
 
     def _head(self) -> tuple[str, str, str]:
@@ -152,7 +132,7 @@ class Run:
             return "", "live", ""
         return head, branch or head or "live", prefix
 
-    def _opened(self, listing: Listing, prefix: str) -> Checkout:
+    def _opened(self, listing: Listing, prefix: str) -> Layer:
         root = self.source.root
         if self.store.checkout(str(root)) is None and not _is_project(root, listing):
             raise ProjectNotFound(
@@ -185,24 +165,27 @@ class Run:
                 self.report.skipped[entry.reason or UNCHANGED] += 1
         return changed
 
-    def _read(self, checkout: Checkout, changed: list[Found], gone: Iterable[str], *, is_whole: bool) -> None:
+    def _read(self, layer: Layer, changed: list[Found], gone: Iterable[str], *, is_whole: bool) -> None:
         gone = sorted(gone)
         self.report.removed = len(gone)
         if changed or gone:
             with self.lexical.writing() as writing:
-                batch = _Batch(self, checkout, writing)
-                self._digest(checkout, changed, batch)
-                batch.finish(gone)
+                batch = Batch(self, writing, None if layer.complete else partial(self.writer.publish, layer.id))
+                self._digest(layer, changed, batch)
+                last = batch.finish()
+                self.writer.publish(
+                    layer.id, last.versions, last.entries, removed={*gone, *last.gone}, vectors=last.vectors
+                )
         if self.vectors is not None:
-            self.report.warnings += self.vectors.catch_up(checkout.id, is_whole=is_whole)
+            self.report.warnings += self.vectors.catch_up(layer.id, is_whole=is_whole)
             self.report.vectors = self.vectors.made
-        self._collect()
+        self.collect()
 
     def _counted(self) -> Mapping[str, int] | None:
         """How many files import each; None where this generation was counted already, or could not be."""
         try:
             with viewing(self.store, self.lexical, str(self.source.root), self.source.guard.blocks) as view:
-                is_known = view is None or view.checkout.counted == view.checkout.generation
+                is_known = view is None or view.layer.counted == view.layer.generation
                 return None if view is None or is_known else self.importers(view, self.cancel)
         except Cancelled:
             raise
@@ -210,18 +193,18 @@ class Run:
             self.report.warnings.append(f"Which files import which could not be counted: {error.message}")
             return None
 
-    def _digest(self, checkout: Checkout, changed: list[Found], batch: _Batch) -> None:
+    def _digest(self, layer: Layer, changed: list[Found], batch: Batch) -> None:
         paths = [found.path for found in changed]
-        versions = {} if self.anew else self.store.versions_at(checkout.prefix + path for path in paths)
-        at = len(checkout.prefix)
+        versions = {} if self.anew else self.store.versions_at(layer.prefix + path for path in paths)
+        at = len(layer.prefix)
         known = {path[at:]: ids for path, ids in versions.items()}
-        jobs = jobs_for(self.source.root, checkout.prefix, self._algorithm(), paths, known)
+        jobs = jobs_for(self.source.root, layer.prefix, self.algorithm(), paths, known)
         stats = {found.path: lasting(found, self._listed_at_ns) for found in changed}
         for done, outcome in enumerate(self.workers.outcomes(jobs, self.cancel) if jobs else (), 1):
             self.progress(done, len(paths), outcome.path)
             batch.take(outcome, stats[outcome.path])
 
-    def _algorithm(self) -> str:
+    def algorithm(self) -> str:
         """How this repository names its blobs: SHA-1, unless its commits are named by longer ids."""
         try:
             head = self.source.git.head(self.cancel) or ""
@@ -229,7 +212,7 @@ class Run:
             head = ""
         return "sha256" if len(head) == 64 else "sha1"
 
-    def _collect(self) -> None:
+    def collect(self) -> None:
         """Take what nothing names any more from the lexical index, and after a day from the database."""
         dropped = self.writer.retire()
         if dropped:
@@ -239,89 +222,6 @@ class Run:
                 writing.commit()
             self.writer.retired(dropped)
         self.writer.collect()
-
-
-class _Batch:
-    """Outcomes on their way into the stores."""
-
-    def __init__(self, run: Run, checkout: Checkout, writing: Writing) -> None:
-        self._run = run
-        self._checkout = checkout
-        self._writing = writing
-        self._versions: list[FileVersion] = []
-        self._revived: list[int] = []
-        self._entries: list[Entry] = []
-        self._gone: set[str] = set()
-        self._bytes = 0
-        self._interval = _FIRST_BATCH_S
-        self._due = time.monotonic() + self._interval
-
-    def take(self, outcome: Outcome, stat: Stat) -> None:
-        if outcome.reason == Skip.GONE:
-            self._gone.add(outcome.path)  # since it was listed
-            return
-        self._count(outcome)
-        file = outcome.version.id if outcome.version else outcome.known
-        seen = Stat(*outcome.stat) if any(outcome.stat) else stat
-        if outcome.reason == "failed":
-            seen = seen._replace(mtime_ns=-1)  # tried again by every run
-        self._entries.append(Entry(outcome.path, file, outcome.reason, outcome.detail, seen))
-        if outcome.version is not None:
-            self._versions.append(outcome.version)
-            self._bytes += outcome.version.size
-        elif outcome.known is not None:
-            self._revived.append(outcome.known)
-        if time.monotonic() > self._due or self._bytes > _BATCH_BYTES:
-            self._write()
-
-    def _count(self, outcome: Outcome) -> None:
-        report, version = self._run.report, outcome.version
-        if version is not None:
-            report.files_indexed += 1
-            report.symbols += len(version.symbols)
-            report.chunks += len(version.chunks)
-            if version.complaint:
-                report.failed[outcome.path] = version.complaint
-        elif outcome.reason in FAILED:
-            report.failed[outcome.path] = outcome.detail or outcome.reason
-        else:
-            report.skipped[outcome.reason or UNCHANGED] += 1
-
-    def _write(self) -> None:
-        versions, self._versions, self._bytes = self._versions, [], 0
-        vectors = self._make_searchable(versions)
-        if self._checkout.complete:
-            self._run.writer.insert(versions, vectors)
-        else:
-            self._run.writer.publish(self._checkout.id, versions, self._entries, vectors=vectors)
-            self._entries = []
-        self._interval = min(self._interval * 2, _LONGEST_BATCH_S)
-        self._due = time.monotonic() + self._interval
-
-    def _make_searchable(self, versions: list[FileVersion]) -> tuple[Segment, list[Placed]] | None:
-        """Documents for the lexical index, written, and vectors, of which the database is still to be told."""
-        store = self._run.store
-        revived = store.unsearchable(self._revived)
-        self._revived = []
-        if versions or revived:
-            self._run.writer.announce([*(version.id for version in versions), *revived])
-        for version in versions:
-            self._writing.add(version)
-        for loaded in map(store.load, revived):
-            if loaded is not None:
-                self._writing.add(loaded)
-        if versions or revived:
-            self._writing.commit()
-        if revived:
-            self._run.writer.searchable(revived)
-        return self._run.vectors.of(versions) if self._run.vectors is not None else None
-
-    def finish(self, gone: list[str]) -> None:
-        """The last batch, and with it the change of the manifest."""
-        versions, self._versions = self._versions, []
-        vectors = self._make_searchable(versions)
-        self._run.cancel.check()
-        self._run.writer.publish(self._checkout.id, versions, self._entries, self._gone.union(gone), vectors)
 
 
 def _concerned(path: str) -> str:

@@ -17,7 +17,8 @@ from codecairn.index.digest import blob_id
 from codecairn.index.live import Look, Opened, ProjectIndex
 from codecairn.source.content import Found, Skip, read_text
 from codecairn.source.walk import is_test, list_files
-from codecairn.store.index import Checkout, Entry
+from codecairn.store.index import Entry
+from codecairn.store.layers import Layer
 
 PROTOCOL_VERSION = "1.0"
 _TRUST = 10.0
@@ -35,7 +36,7 @@ class Standing:
     schema: Schema
     ref: str
     opened: Opened | None = None
-    checkout: Checkout | None = None
+    layer: Layer | None = None
     warnings: list[str] = field(default_factory=list)
     has_database: bool = True
     has_text: bool = True
@@ -43,7 +44,7 @@ class Standing:
 
     @property
     def is_partial(self) -> bool:
-        return self.checkout is None or not self.checkout.complete
+        return self.layer is None or not self.layer.complete
 
     def metadata(self, completeness: Literal["complete", "truncated"] = "complete") -> dict[str, object]:
         said: dict[str, object] = {
@@ -59,22 +60,22 @@ def standing(index: ProjectIndex, cancel: Cancel) -> Standing:
     ref = ref_of(index, cancel)
     try:
         opened = index.opened()
-        checkout = opened.store.checkout(str(index.root)) if opened else None
+        layer = opened.store.checkout(str(index.root)) if opened else None
         if opened is not None:
             opened.lexical.searcher()
     except IndexIncompatible as error:
         return _unusable(index, error, ref)
     is_writing = index.activity is not None or index.is_behind or index.owner() is not None
     warnings = index.warnings()
-    if checkout is None or opened is None:
+    if layer is None or opened is None:
         indexing: Indexing = "indexing" if is_writing else "failed" if index.failure else "not_indexed"
         return Standing("syncing" if is_writing else "stale", indexing, "not_indexed", ref, warnings=warnings)
     if is_writing:
-        indexing = "ready" if checkout.complete else "indexing"
-        return Standing("syncing", indexing, "compatible", ref, opened, checkout, warnings)
-    indexing = "ready" if checkout.complete else "failed" if index.failure else "indexing"
-    is_fresh = checkout.complete and _is_fresh(index, opened, checkout, cancel)
-    return Standing("fresh" if is_fresh else "stale", indexing, "compatible", ref, opened, checkout, warnings)
+        indexing = "ready" if layer.complete else "indexing"
+        return Standing("syncing", indexing, "compatible", ref, opened, layer, warnings)
+    indexing = "ready" if layer.complete else "failed" if index.failure else "indexing"
+    is_fresh = layer.complete and _is_fresh(index, opened, layer, cancel)
+    return Standing("fresh" if is_fresh else "stale", indexing, "compatible", ref, opened, layer, warnings)
 
 
 def _unusable(index: ProjectIndex, error: IndexIncompatible, ref: str) -> Standing:
@@ -95,27 +96,27 @@ def ref_of(index: ProjectIndex, cancel: Cancel) -> str:
         return "live"
 
 
-def _is_fresh(index: ProjectIndex, opened: Opened, checkout: Checkout, cancel: Cancel) -> bool:
+def _is_fresh(index: ProjectIndex, opened: Opened, layer: Layer, cancel: Cancel) -> bool:
     if index.is_watching:
-        return checkout.head == _head(index, cancel)
+        return layer.head == _head(index, cancel)
     verdict = index.looked
-    if verdict is not None and verdict.generation == checkout.generation and time.monotonic() < verdict.until:
+    if verdict is not None and verdict.generation == layer.generation and time.monotonic() < verdict.until:
         return verdict.same
     began = time.monotonic()
-    same = looks_the_same(index, opened, checkout, cancel)
+    same = looks_the_same(index, opened, layer, cancel)
     took = time.monotonic() - began
-    index.looked = Look(checkout.generation, same, began + took * _TRUST)
+    index.looked = Look(layer.generation, same, began + took * _TRUST)
     return same
 
 
-def looks_the_same(index: ProjectIndex, opened: Opened, checkout: Checkout, cancel: Cancel) -> bool:
+def looks_the_same(index: ProjectIndex, opened: Opened, layer: Layer, cancel: Cancel) -> bool:
     """Whether the files are, by their stamps, those that were indexed."""
-    if checkout.head != _head(index, cancel):
+    if layer.head != _head(index, cancel):
         return False
     source = index.source
-    listing = list_files(source.root, source.git, source.guard, cancel, vendor=checkout.vendor)
-    files = [found for found in listing.files if checkout.tests or not is_test(found.path)]
-    known = opened.store.manifest(checkout.id)
+    listing = list_files(source.root, source.git, source.guard, cancel, vendor=layer.vendor)
+    files = [found for found in listing.files if layer.tests or not is_test(found.path)]
+    known = opened.store.manifest(layer.id)
     if len(files) != len(known):
         return False
     return all(_is_same(index, opened, found, known.get(found.path)) for found in files)

@@ -66,7 +66,7 @@ class Ranking:
 
 @dataclass
 class _Memory:
-    """What holds for one generation of one checkout, for as long as nobody writes documents for the next."""
+    """What holds for one generation of one layer, for as long as nobody writes documents for the next."""
 
     state: tuple[str, int, int]
     frequency: dict[str, int] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class Searcher:
 
     def ranked(self, view: View, epoch: str, question: Question) -> tuple[Ranking, bool]:
         """Every candidate that the filters let pass, best first, and whether that was known already."""
-        memory = self._memory_of((epoch, view.checkout.generation, view.documents))
+        memory = self._memory_of((epoch, view.layer.generation, view.documents))
         known = memory.ranked.get(question)
         if known is not None:
             return known, True
@@ -318,7 +318,7 @@ def searching(index: ProjectIndex, opened: Opened) -> Iterator[View]:
             if view is None:
                 return
             yield view
-            generation = view.checkout.generation
-        checkout = opened.store.checkout(root)
-        if checkout is None or checkout.generation == generation:
+            generation = view.layer.generation
+        layer = opened.store.checkout(root)
+        if layer is None or layer.generation == generation:
             return

@@ -57,7 +57,8 @@ class Shelf(Generic[_Key, _Kept]):
 
 _scopes: Shelf[tuple[int, str], FileScope] = Shelf(_MOST_SCOPE_BYTES)
 _links: Shelf[int, bytes] = Shelf(_MOST_LINK_BYTES)
-_generations: OrderedDict[tuple[str, int, int, float | None, Callable[[str], bool]], Known] = OrderedDict()
+_Generation = tuple[str, tuple[int, int, int], float | None, Callable[[str], bool]]
+_generations: OrderedDict[_Generation, Known] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -137,8 +138,7 @@ class Known:
 
 
 def known(view: View) -> Known:
-    checkout = view.checkout
-    key = (checkout.root, checkout.id, checkout.generation, checkout.finished_at, view.is_blocked)
+    key = (view.layer.root, view.state, view.layer.finished_at, view.is_blocked)
     with _lock:
         found = _generations.get(key)
     if found is None:

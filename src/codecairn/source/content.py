@@ -57,9 +57,9 @@ class Content:
     found: Found
     """The stamp of the very file that was read."""
     raw: bytes
-    """As on disk: what is hashed."""
+    """As on disk, but for line ends, which git may write otherwise than it keeps them: what is hashed."""
     text: bytes
-    """UTF-8, without a byte order mark; where the file is in no known encoding, its bytes as they are."""
+    """UTF-8, without a byte order mark, lines ended as on Unix; where the file is in no known encoding, its bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +126,8 @@ def _snapshot(descriptor: int, path: str, most_bytes: int) -> Content | Skip:
         raw = _bytes(descriptor, info.st_size + 1)
         found = Found.of(path, info)
         if len(raw) == info.st_size and found == Found.of(path, os.fstat(descriptor)):
-            text = _text(raw)
-            return Skip(Skip.BINARY) if text is None else Content(found, raw, text)
+            text = text_of(raw)
+            return Skip(Skip.BINARY) if text is None else Content(found, plain(raw), text)
     return Skip(Skip.CHANGING)
 
 
@@ -139,16 +139,23 @@ def _bytes(descriptor: int, most: int) -> bytes:
     return raw
 
 
-def _text(raw: bytes) -> bytes | None:
+def plain(raw: bytes) -> bytes:
+    """The same with the line ends that git would keep where it converts them."""
+    is_wide = any(raw.startswith(mark) for mark, _ in _WIDE)
+    return raw if is_wide else raw.replace(b"\r\n", b"\n")
+
+
+def text_of(raw: bytes) -> bytes | None:
+    """What a file's bytes say, as `Content.text`; None where they are no text."""
     for mark, codec in _WIDE:
         if raw.startswith(mark):
             try:
-                return raw.decode(codec).encode()
+                return raw.decode(codec).encode().replace(b"\r\n", b"\n")
             except UnicodeError:
                 return None
     if raw.find(b"\0", 0, _SNIFFED) >= 0 or raw.startswith(_MAGIC):
         return None
-    return raw.removeprefix(codecs.BOM_UTF8)
+    return raw.removeprefix(codecs.BOM_UTF8).replace(b"\r\n", b"\n")
 
 
 def _trouble(error: OSError) -> str:

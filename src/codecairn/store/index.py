@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from codecairn.errors import CairnError, IndexIncompatible
+from codecairn.store.layers import Layer, base_in, folder_in, layer_in, layer_of, refs_in
 from codecairn.store.schema import SCHEMA, TABLES
 from codecairn.store.version import ChunkRow, FileVersion, Stat, SymbolRow
 
@@ -31,28 +32,6 @@ class Entry(NamedTuple):
     reason: str
     detail: str
     stat: Stat
-
-
-@dataclass(frozen=True)
-class Checkout:
-    id: int
-    root: str
-    prefix: str
-    generation: int
-    complete: bool
-    tests: bool
-    vendor: bool
-    ref: str
-    head: str
-    module: str | None
-    go_version: str | None
-    finished_at: float | None
-    seconds: float | None
-    used_at: float | None
-    extractors: str
-    excluded: dict[str, int]
-    counted: int
-    """The generation whose imports were counted last."""
 
 
 @dataclass(frozen=True)
@@ -151,35 +130,45 @@ class IndexStore:
         except sqlite3.Error as error:
             raise _unusable(self.path, error) from error
 
-    def checkout(self, root: str) -> Checkout | None:
+    def checkout(self, root: str) -> Layer | None:
+        """The layer of a folder's working tree."""
         with self.reading() as database:
-            return self.checkout_in(database, root)
+            return folder_in(database, root)
 
-    def checkout_in(self, database: sqlite3.Connection, root: str) -> Checkout | None:
-        row = database.execute("SELECT * FROM checkout WHERE root = ?", (root,)).fetchone()
-        return checkout_of(row) if row else None
-
-    def checkouts(self) -> list[Checkout]:
+    def checkouts(self) -> list[Layer]:
         with self.reading() as database:
-            return [checkout_of(row) for row in database.execute("SELECT * FROM checkout ORDER BY root")]
+            return [layer_of(row) for row in database.execute("SELECT * FROM layer WHERE name = '' ORDER BY root")]
 
-    def manifest(self, checkout: int) -> dict[str, Entry]:
+    def layer(self, id_: int) -> Layer | None:
+        with self.reading() as database:
+            return layer_in(database, id_)
+
+    def base(self, scope: str) -> Layer | None:
+        with self.reading() as database:
+            return base_in(database, scope)
+
+    def refs(self, scope: str) -> list[Layer]:
+        """What is indexed of a repository's branches, tags and commits: the base first, then the others by name."""
+        with self.reading() as database:
+            return refs_in(database, scope)
+
+    def manifest(self, layer: int) -> dict[str, Entry]:
         with self.reading() as database:
             rows = database.execute(
-                "SELECT path, file, reason, detail, size, mtime_ns, inode, ctime_ns FROM manifest WHERE checkout = ?",
-                (checkout,),
+                "SELECT path, file, reason, detail, size, mtime_ns, inode, ctime_ns FROM manifest WHERE layer = ?",
+                (layer,),
             )
             return {row[0]: _entry(row) for row in rows}
 
-    def entries_below(self, checkout: int, paths: Iterable[str]) -> dict[str, Entry]:
+    def entries_below(self, layer: int, paths: Iterable[str]) -> dict[str, Entry]:
         """The manifest of these paths, and of what lies below them."""
         found: dict[str, Entry] = {}
         with self.reading() as database:
             for path in paths:
                 rows = database.execute(
                     "SELECT path, file, reason, detail, size, mtime_ns, inode, ctime_ns FROM manifest "
-                    "WHERE checkout = ?1 AND (path = ?2 OR (path > ?2 || '/' AND path < ?2 || '0'))",
-                    (checkout, path),
+                    "WHERE layer = ?1 AND (path = ?2 OR (path > ?2 || '/' AND path < ?2 || '0'))",
+                    (layer, path),
                 )
                 found |= {row[0]: _entry(row) for row in rows}
         return found
@@ -194,54 +183,54 @@ class IndexStore:
                     found[path] = ids
         return found
 
-    def totals(self, checkout: int) -> Totals:
+    def totals(self, layer: int) -> Totals:
         with self.reading() as database:
-            files = database.execute("SELECT count(*) FROM manifest WHERE checkout = ?", (checkout,)).fetchone()[0]
+            files = database.execute("SELECT count(*) FROM manifest WHERE layer = ?", (layer,)).fetchone()[0]
             row = database.execute(
                 "SELECT count(*), total(symbols), total(chunks), total(lines), total(terms) FROM manifest "
-                "JOIN file ON file.id = manifest.file WHERE checkout = ?",
-                (checkout,),
+                "JOIN file ON file.id = manifest.file WHERE layer = ?",
+                (layer,),
             ).fetchone()
             vectors = database.execute(
-                "SELECT total(rows) FROM manifest JOIN vector ON vector.file = manifest.file WHERE checkout = ? "
+                "SELECT total(rows) FROM manifest JOIN vector ON vector.file = manifest.file WHERE layer = ? "
                 "GROUP BY segment ORDER BY 1 DESC LIMIT 1",
-                (checkout,),
+                (layer,),
             ).fetchone()
         indexed, symbols, chunks, lines, terms = (int(each) for each in row)
         return Totals(files, indexed, symbols, chunks, lines, terms, int(vectors[0]) if vectors else 0)
 
-    def languages(self, checkout: int) -> dict[str, int]:
+    def languages(self, layer: int) -> dict[str, int]:
         with self.reading() as database:
             rows = database.execute(
-                "SELECT language, count(*) FROM manifest JOIN file ON file.id = manifest.file WHERE checkout = ? "
+                "SELECT language, count(*) FROM manifest JOIN file ON file.id = manifest.file WHERE layer = ? "
                 "GROUP BY language ORDER BY count(*) DESC, language",
-                (checkout,),
+                (layer,),
             )
             return dict(rows.fetchall())
 
-    def reasons(self, checkout: int) -> dict[str, int]:
+    def reasons(self, layer: int) -> dict[str, int]:
         with self.reading() as database:
             rows = database.execute(
-                "SELECT reason, count(*) FROM manifest WHERE checkout = ? AND file IS NULL GROUP BY reason", (checkout,)
+                "SELECT reason, count(*) FROM manifest WHERE layer = ? AND file IS NULL GROUP BY reason", (layer,)
             )
             return dict(rows.fetchall())
 
-    def complaints(self, checkout: int) -> list[tuple[str, str]]:
+    def complaints(self, layer: int) -> list[tuple[str, str]]:
         """Files of which something could not be read, with the reason, in the order of their paths."""
         with self.reading() as database:
             rows = database.execute(
                 "SELECT manifest.path, complaint FROM manifest JOIN file ON file.id = manifest.file "
-                "WHERE checkout = ? AND complaint <> '' ORDER BY manifest.path",
-                (checkout,),
+                "WHERE layer = ? AND complaint <> '' ORDER BY manifest.path",
+                (layer,),
             )
             return rows.fetchall()
 
-    def entry(self, checkout: int, path: str) -> Entry | None:
+    def entry(self, layer: int, path: str) -> Entry | None:
         with self.reading() as database:
             row = database.execute(
                 "SELECT path, file, reason, detail, size, mtime_ns, inode, ctime_ns FROM manifest "
-                "WHERE checkout = ? AND path = ?",
-                (checkout, path),
+                "WHERE layer = ? AND path = ?",
+                (layer, path),
             ).fetchone()
         return _entry(row) if row else None
 
@@ -274,12 +263,6 @@ class IndexStore:
 def _entry(row: tuple[Any, ...]) -> Entry:
     path, file, reason, detail, *stat = row
     return Entry(path, file, reason, detail, Stat(*stat))
-
-
-def checkout_of(row: tuple[Any, ...]) -> Checkout:
-    named: dict[str, Any] = dict(zip(Checkout.__dataclass_fields__, row, strict=True))
-    named["excluded"] = msgspec.json.decode(named["excluded"], type=dict[str, int])
-    return Checkout(**named | {name: bool(named[name]) for name in ("complete", "tests", "vendor")})
 
 
 def _unusable(path: Path, error: sqlite3.Error) -> CairnError:

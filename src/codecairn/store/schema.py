@@ -1,13 +1,14 @@
-"""index.db: what the index knows of the files of one repository, in all its checkouts.
+"""index.db: what the index knows of the files of one repository, on all its branches and in all its worktrees.
 
     file       one row a file version: path, blob, language, counts. Its id is derived from its content (version.py)
     body       the same version's larger parts: text, links, terms and uses, compressed, and the head of the file
     symbol     its definitions; `path` is the name inside the file, the module before it is composed when asked
     chunk      its stretches to search and show
-    checkout   one row a folder that was indexed: what HEAD was, how far the last run came, when, with which options
-    manifest   checkout, path → the version that is visible there, and what `stat` said of the file when it was read;
+    layer      one row a folder that was indexed (its working tree) and one a ref: the commit, how far the last run
+               came, when, with which options. A ref's is the base, or laid over it
+    manifest   layer, path → the version that is visible there, and what `stat` said of the file when it was read;
                or the reason why the file has none
-    popularity checkout, path → how many other files import the file; those that none does have no row
+    popularity layer, path → how many other files import the file; those that none does have no row
     dropped    versions that are not, or no more, to be found and may have documents in the lexical index
     segment    one row a pair of vector files (vectors.py): whose encoder's they are, and how many rows count
     vector     which rows of a segment are a version's, one a chunk
@@ -17,18 +18,27 @@ transaction a batch, so a batch is seen whole or not at all and the lexical inde
 never behind it: versions about to get documents are noted in `dropped` until they are rows here. Removal goes the
 other way around: here first, with the ids noted in `dropped`, then there.
 
+The base is the default branch at a commit, whole. Every other ref is a difference to it: what the base has under a path
+shows through where the ref's layer says nothing of that path, and GONE says that the ref has no such file. When the
+base moves, what a ref saw through it is written into the ref's layer first, in the same transaction, so that no ref
+ever shows another content than its own commit's. Counts of imports are laid over the base's in the same way. Refs are
+kept for each scope: the folder in the repository that is the project, and whether tests and vendored code are in.
+A folder's layer is whole: its stamps are its own.
+
 A version that no manifest names keeps its rows for a day (a branch may come back) but not its documents: document
 frequencies must be those of what is visible. They are written again from what is kept, without parsing.
 
-Who imports whom is counted when a run has looked at the whole checkout, and written with the generation it raises;
-`counted` of the checkout is that generation. Saves of single files leave the counts as they are.
+Who imports whom is counted when a run has looked at the whole layer, and written with the generation it raises;
+`counted` of the layer is that generation. Saves of single files leave the counts as they are.
 
 The database is disposable: where its version is another than SCHEMA it is built anew beside the old one (place.py).
 """
 
 from __future__ import annotations
 
-SCHEMA = 5
+SCHEMA = 6
+GONE = "gone"
+"""The reason of a path that the base has and a ref laid over it has not."""
 
 TABLES = """
 CREATE TABLE file (
@@ -54,22 +64,24 @@ CREATE TABLE chunk (
     symbol INTEGER NOT NULL, title TEXT NOT NULL, length INTEGER NOT NULL,
     PRIMARY KEY (file, number)
 ) WITHOUT ROWID;
-CREATE TABLE checkout (
-    id INTEGER PRIMARY KEY, root TEXT NOT NULL UNIQUE, prefix TEXT NOT NULL DEFAULT '',
+CREATE TABLE layer (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, root TEXT NOT NULL DEFAULT '', name TEXT NOT NULL DEFAULT '',
+    scope TEXT NOT NULL DEFAULT '', base INTEGER, prefix TEXT NOT NULL DEFAULT '',
     generation INTEGER NOT NULL DEFAULT 0, complete INTEGER NOT NULL DEFAULT 0,
     tests INTEGER NOT NULL DEFAULT 1, vendor INTEGER NOT NULL DEFAULT 0,
-    ref TEXT NOT NULL DEFAULT 'live', head TEXT NOT NULL DEFAULT '', module TEXT, go_version TEXT,
-    finished_at REAL, seconds REAL, used_at REAL,
-    extractors TEXT NOT NULL DEFAULT '', excluded TEXT NOT NULL DEFAULT '{}', counted INTEGER NOT NULL DEFAULT 0
+    ref TEXT NOT NULL DEFAULT 'live', head TEXT NOT NULL DEFAULT '', merge_base TEXT NOT NULL DEFAULT '',
+    module TEXT, go_version TEXT, finished_at REAL, seconds REAL, extractors TEXT NOT NULL DEFAULT '',
+    excluded TEXT NOT NULL DEFAULT '{}', rules TEXT NOT NULL DEFAULT '{}', counted INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (root, name, scope)
 );
 CREATE TABLE manifest (
-    checkout INTEGER NOT NULL, path TEXT NOT NULL, file INTEGER, reason TEXT NOT NULL, detail TEXT NOT NULL,
+    layer INTEGER NOT NULL, path TEXT NOT NULL, file INTEGER, reason TEXT NOT NULL, detail TEXT NOT NULL,
     size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, inode INTEGER NOT NULL, ctime_ns INTEGER NOT NULL,
-    PRIMARY KEY (checkout, path)
+    PRIMARY KEY (layer, path)
 ) WITHOUT ROWID;
-CREATE INDEX manifest_file ON manifest (file, checkout);
-CREATE TABLE popularity (checkout INTEGER NOT NULL, path TEXT NOT NULL, importers INTEGER NOT NULL,
-    PRIMARY KEY (checkout, path)) WITHOUT ROWID;
+CREATE INDEX manifest_file ON manifest (file, layer);
+CREATE TABLE popularity (layer INTEGER NOT NULL, path TEXT NOT NULL, importers INTEGER NOT NULL,
+    PRIMARY KEY (layer, path)) WITHOUT ROWID;
 CREATE TABLE dropped (file INTEGER PRIMARY KEY);
 CREATE TABLE segment (number INTEGER PRIMARY KEY AUTOINCREMENT, encoder TEXT NOT NULL, dimensions INTEGER NOT NULL,
     rows INTEGER NOT NULL);

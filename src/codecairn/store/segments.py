@@ -45,21 +45,21 @@ class Segments:
             ).lastrowid
         return Segment(number or 0, encoder, dimensions, 0)
 
-    def missing(self, checkout: int, segment: Segment) -> list[int]:
+    def missing(self, layer: int, segment: Segment) -> list[int]:
         """Visible versions with chunks and no rows in a segment."""
         with self._store.reading() as database:
             rows = database.execute(
-                "SELECT file.id FROM manifest JOIN file ON file.id = manifest.file WHERE checkout = ? AND chunks > 0 "
+                "SELECT file.id FROM manifest JOIN file ON file.id = manifest.file WHERE layer = ? AND chunks > 0 "
                 "AND NOT EXISTS (SELECT 1 FROM vector WHERE segment = ? AND vector.file = file.id) ORDER BY file.path",
-                (checkout, segment.number),
+                (layer, segment.number),
             )
             return [row[0] for row in rows]
 
-    def add(self, checkout: int, segment: Segment, placed: Sequence[Placed]) -> None:
+    def add(self, layer: int, segment: Segment, placed: Sequence[Placed]) -> None:
         """Rows of versions that are visible already: a generation of its own, as answers change with them."""
         with self._store.writing() as database:
             add_rows(database, segment, placed)
-            database.execute("UPDATE checkout SET generation = generation + 1 WHERE id = ?", (checkout,))
+            database.execute("UPDATE layer SET generation = generation + 1 WHERE id = ?", (layer,))
 
     def drop(self, segment: Segment) -> None:
         with self._store.writing() as database:
@@ -77,7 +77,7 @@ class Segments:
         with self._store.writing() as database:
             add_rows(database, new, placed)
             _drop(database, old.number)
-            database.execute("UPDATE checkout SET generation = generation + 1")
+            database.execute("UPDATE layer SET generation = generation + 1")
 
     def begin(self, old: Segment) -> Segment:
         """An empty segment for the same encoder, which nobody looks at before `replace`."""
@@ -93,12 +93,12 @@ def segments_in(database: sqlite3.Connection) -> list[Segment]:
     return [Segment(*row) for row in rows]
 
 
-def visible_in(database: sqlite3.Connection, segment: Segment, checkout: int) -> list[tuple[str, Placed]]:
-    """The rows of a checkout's versions, each with its path."""
+def visible_in(database: sqlite3.Connection, segment: Segment, visible: str) -> list[tuple[str, Placed]]:
+    """The rows of the versions that are visible by this condition, each with its path."""
     rows = database.execute(
-        "SELECT manifest.path, vector.file, first, rows FROM manifest JOIN vector ON vector.file = manifest.file "
-        "WHERE checkout = ? AND segment = ?",
-        (checkout, segment.number),
+        "SELECT manifest.path, vector.file, first, rows FROM manifest JOIN vector ON vector.file = manifest.file "  # noqa: S608 - our own names
+        f"WHERE {visible} AND segment = ?",
+        (segment.number,),
     )
     return [(row[0], Placed(*row[1:])) for row in rows]
 

@@ -1,8 +1,8 @@
 """A view: which file versions are visible, and everything that is read through it.
 
-A view is one generation of one checkout: a snapshot of the database and the searcher that was current with it. The
-lexical index also holds versions of other checkouts of the repository; they are no part of a view, neither as hits nor
-in its statistics, so that a view scores the same whatever else is indexed.
+A view is one generation of one layer, and of the base where the layer is laid over it: a snapshot of the database and
+the searcher that was current with it. The lexical index also holds versions of other branches and worktrees; they are
+no part of a view, neither as hits nor in its statistics, so that a view scores the same whatever else is indexed.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
-from codecairn.store.index import CHUNK_COLUMNS, SYMBOL_COLUMNS, Checkout, IndexStore
+from codecairn.store.index import CHUNK_COLUMNS, SYMBOL_COLUMNS, IndexStore
+from codecairn.store.layers import Layer, base_in, counted, folder_in, is_gone, layer_in, visible
 from codecairn.store.lexical import Lexical, key_of
 from codecairn.store.segments import segments_in, visible_in
 from codecairn.store.version import ChunkRow, SymbolRow, unpacked, unpacked_lines
@@ -54,10 +55,7 @@ class Hit:
     score: float
 
 
-_FILES = (
-    "SELECT file.id, manifest.path, language, package, lines FROM manifest JOIN file ON file.id = file "
-    "WHERE checkout = ?"
-)
+_FILES = "SELECT file.id, manifest.path, language, package, lines FROM manifest JOIN file ON file.id = file WHERE"
 _CHUNK_FIELDS = ", ".join(f"chunk.{name}" for name in ChunkRow.__struct_fields__)
 _SYMBOL_FIELDS = ", ".join(f"symbol.{name}" for name in SymbolRow.__struct_fields__)
 _SYMBOL_AT = 6 + len(ChunkRow.__struct_fields__)
@@ -65,11 +63,11 @@ _MEETING = (
     f"SELECT file.id, manifest.path, language, package, lines, importers, {_CHUNK_FIELDS}, {_SYMBOL_FIELDS} "  # noqa: S608
     # A cross join keeps the order: a question a place, each by a key.
     "FROM json_each(?) AS place "
-    "CROSS JOIN manifest ON manifest.file = json_extract(place.value, '$[0]') AND manifest.checkout = ? "
+    "CROSS JOIN manifest ON manifest.file = json_extract(place.value, '$[0]') AND {visible} "
     "CROSS JOIN file ON file.id = manifest.file "
     "CROSS JOIN chunk ON chunk.file = file.id AND chunk.number = json_extract(place.value, '$[1]') "
     "LEFT JOIN symbol ON symbol.file = file.id AND symbol.number = chunk.symbol "
-    "LEFT JOIN popularity ON popularity.checkout = manifest.checkout AND popularity.path = manifest.path"
+    "LEFT JOIN popularity ON popularity.path = manifest.path AND {counted}"
 )
 
 
@@ -81,10 +79,13 @@ _MOST_RECENT_TERMS = 2_000
 
 class View:
     def __init__(
-        self, database: sqlite3.Connection, lexical: Lexical, vectors: Path, checkout: Checkout,
+        self, database: sqlite3.Connection, lexical: Lexical, vectors: Path, layer: Layer, base: Layer | None,
         is_blocked: Callable[[str], bool],
     ) -> None:  # fmt: skip
-        self.checkout = checkout
+        self.layer = layer
+        self._base = base
+        self._visible, self._counted = visible(layer), counted(layer)
+        self._meeting = _MEETING.format(visible=self._visible, counted=self._counted)
         self._vectors = vectors
         self.is_blocked = is_blocked
         self._database = database
@@ -96,6 +97,19 @@ class View:
         self._met_symbols: dict[tuple[int, int], SymbolRow] = {}
         self._symbols: dict[int, list[SymbolRow]] = {}
         self._chunks: dict[int, list[ChunkRow]] = {}
+
+    @property
+    def state(self) -> tuple[int, int, int]:
+        """Another one means that something else may be visible here, or count otherwise."""
+        laid_over = self._base.generation if self._base is not None and self.layer.base is not None else 0
+        return self.layer.id, self.layer.generation, laid_over
+
+    def source_layer(self, path: str, file: int) -> Literal["base", "overlay"]:
+        """Whether the default branch has the same version of a file; where nothing is laid over anything, it has."""
+        if self._base is None or self._base.id == self.layer.id:
+            return "base"
+        ask = "SELECT 1 FROM manifest WHERE layer = ? AND path = ? AND file = ?"
+        return "base" if self._database.execute(ask, (self._base.id, path, file)).fetchone() else "overlay"
 
     # Files.
 
@@ -124,9 +138,9 @@ class View:
 
     def absence(self, path: str) -> str | None:
         """Why a file of the manifest has no version: `binary`, `generated` …; None where it has one, or is unknown."""
-        ask = "SELECT reason FROM manifest WHERE checkout = ? AND path = ? AND file IS NULL"
-        row = self._database.execute(ask, (self.checkout.id, path)).fetchone()
-        return str(row[0]) if row else None
+        ask = f"SELECT reason FROM manifest WHERE {self._visible} AND path = ? AND file IS NULL"  # noqa: S608 - our own
+        row = self._database.execute(ask, (path,)).fetchone()
+        return str(row[0]) if row and not is_gone(row[0]) else None
 
     def complaint(self, file: int) -> str:
         """Why part of a file could not be read, or nothing."""
@@ -136,19 +150,19 @@ class View:
     def importers(self, path: str) -> int:
         """How many other files import one, by the last count."""
         if path not in self._importers:
-            ask = "SELECT importers FROM popularity WHERE checkout = ? AND path = ?"
-            row = self._database.execute(ask, (self.checkout.id, path)).fetchone()
+            ask = f"SELECT importers FROM popularity WHERE {self._counted} AND path = ?"  # noqa: S608 - our own names
+            row = self._database.execute(ask, (path,)).fetchone()
             self._importers[path] = row[0] if row else 0
         return self._importers[path]
 
     def symbol_counts(self) -> dict[int, int]:
         """How many symbols each visible file has, of those that have any."""
-        ask = "SELECT file.id, symbols FROM manifest JOIN file ON file.id = file WHERE checkout = ? AND symbols > 0"
-        return dict(self._database.execute(ask, (self.checkout.id,)).fetchall())
+        ask = f"SELECT file.id, symbols FROM manifest JOIN file ON file.id = file WHERE {self._visible} AND symbols > 0"  # noqa: S608
+        return dict(self._database.execute(ask).fetchall())
 
     def _rows(self, condition: str, *values: object) -> Iterator[FileRow]:
         """Files of the manifest, but for what the guard blocks: it may block more now than when they were indexed."""
-        rows = self._database.execute(f"{_FILES} AND {condition}", (self.checkout.id, *values))
+        rows = self._database.execute(f"{_FILES} {self._visible} AND {condition}", values)
         return (file for file in map(FileRow._make, rows) if not self.is_blocked(file.path))
 
     def text(self, file: int) -> str:
@@ -200,11 +214,13 @@ class View:
     def named(self, name: str) -> list[tuple[FileRow, SymbolRow]]:
         """Every visible symbol of this name, whatever its case."""
         rows = self._database.execute(
-            f"SELECT file, {SYMBOL_COLUMNS} FROM symbol WHERE name = ? COLLATE NOCASE",  # noqa: S608 - our own names
+            f"SELECT file.id, manifest.path, language, package, lines, {_SYMBOL_FIELDS} FROM symbol "  # noqa: S608
+            f"CROSS JOIN manifest ON manifest.file = symbol.file AND {self._visible} "
+            "CROSS JOIN file ON file.id = symbol.file WHERE symbol.name = ? COLLATE NOCASE",
             (name,),
         ).fetchall()
-        found = ((self.file(row[0]), SymbolRow(*row[1:])) for row in rows)
-        return [(file, symbol) for file, symbol in found if file is not None]
+        found = ((FileRow(*row[:5]), SymbolRow(*row[5:])) for row in rows)
+        return [(file, symbol) for file, symbol in found if not self.is_blocked(file.path)]
 
     def names(self) -> list[str]:
         """Every name that some version's symbol has, each once; not each of them is visible."""
@@ -221,7 +237,7 @@ class View:
 
     def meet(self, places: Sequence[tuple[int, int]]) -> None:
         """Read these chunks, as far as they are visible, with their files and symbols: one question, not hundreds."""
-        rows = self._database.execute(_MEETING, (msgspec.json.encode(places).decode(), self.checkout.id))
+        rows = self._database.execute(self._meeting, (msgspec.json.encode(places).decode(),))
         for row in rows:
             file, chunk, symbol = FileRow(*row[:5]), ChunkRow(*row[6:_SYMBOL_AT]), row[_SYMBOL_AT:]
             if self.is_blocked(file.path):
@@ -253,8 +269,8 @@ class View:
     @cached_property
     def extent(self) -> Extent:
         row = self._database.execute(
-            "SELECT count(*), total(chunks), total(terms) FROM manifest JOIN file ON file.id = file WHERE checkout = ?",
-            (self.checkout.id,),
+            "SELECT count(*), total(chunks), total(terms) FROM manifest JOIN file ON file.id = file "  # noqa: S608
+            f"WHERE {self._visible}"
         ).fetchone()
         return Extent(*(int(each) for each in row))
 
@@ -275,13 +291,13 @@ class View:
         asked, seen, hits = most, 0, list[Hit]()
         while len(hits) < most:
             found = self._searcher.search(query, asked).hits
-            hits += filter(is_wanted, self._visible(found[seen:]))
+            hits += filter(is_wanted, self._shown(found[seen:]))
             if len(found) < asked:
                 break
             seen, asked = asked, asked * 4  # what is not ours, or not wanted, stood before what is
         return hits[:most]
 
-    def _visible(self, found: list[Any]) -> list[Hit]:
+    def _shown(self, found: list[Any]) -> list[Hit]:
         places = [place for _, place in found]
         files = self._searcher.fast_field_values("file", places)
         numbers = self._searcher.fast_field_values("number", places)
@@ -308,7 +324,7 @@ class View:
         segment = next((each for each in segments_in(self._database) if each.encoder == encoder), None)
         if segment is None:
             return None
-        placed = visible_in(self._database, segment, self.checkout.id)
+        placed = visible_in(self._database, segment, self._visible)
         shown = [rows for path, rows in placed if not self.is_blocked(path)]
         try:
             return Field(VectorFiles(self._vectors), segment, shown)
@@ -328,16 +344,21 @@ class View:
     def _foreign(self) -> list[str]:
         """Versions with documents in the lexical index that are not visible here; those on their way in or out too."""
         rows = self._database.execute(
-            "SELECT id FROM file WHERE searchable = 1 AND NOT EXISTS "
-            "(SELECT 1 FROM manifest WHERE manifest.file = file.id AND checkout = ?) UNION SELECT file FROM dropped",
-            (self.checkout.id,),
+            "SELECT id FROM file WHERE searchable = 1 AND NOT EXISTS "  # noqa: S608 - our own names
+            f"(SELECT 1 FROM manifest WHERE manifest.file = file.id AND {self._visible}) "
+            "UNION SELECT file FROM dropped"
         )
         return [key_of(row[0]) for row in rows]
 
 
 @contextmanager
-def viewing(store: IndexStore, lexical: Lexical, root: str, is_blocked: Callable[[str], bool]) -> Iterator[View | None]:
-    """The newest generation of a checkout, less what may not be shown; None where there is no such checkout."""
+def viewing(
+    store: IndexStore, lexical: Lexical, root: str, is_blocked: Callable[[str], bool], ref: int | None = None
+) -> Iterator[View | None]:
+    """The newest generation of a folder's layer, or of a ref's by its number, less what may not be shown; None where
+    there is no such layer."""
     with store.reading() as database:
-        checkout = store.checkout_in(database, root)
-        yield View(database, lexical, store.path.parent / "vectors", checkout, is_blocked) if checkout else None
+        layer = folder_in(database, root) if ref is None else layer_in(database, ref)
+        base = base_in(database, layer.within.key) if layer else None
+        folder = store.path.parent / "vectors"
+        yield View(database, lexical, folder, layer, base, is_blocked) if layer else None

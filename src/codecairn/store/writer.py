@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from codecairn.store.index import CHUNK_COLUMNS, SYMBOL_COLUMNS, Checkout, Entry, IndexStore, checkout_of
+from codecairn.store.index import CHUNK_COLUMNS, SYMBOL_COLUMNS, Entry, IndexStore
+from codecairn.store.layers import Layer, folder_in
 from codecairn.store.segments import Placed, Segment, add_rows
 from codecairn.store.version import FileVersion
 
@@ -22,17 +23,18 @@ class IndexWriter:
     def __init__(self, store: IndexStore) -> None:
         self.writing = store.writing
 
-    def open_checkout(self, root: str, prefix: str) -> Checkout:
+    def open_checkout(self, root: str, prefix: str) -> Layer:
         with self.writing() as database:
-            database.execute("INSERT OR IGNORE INTO checkout (root, prefix) VALUES (?, ?)", (root, prefix))
-            row = database.execute("SELECT * FROM checkout WHERE root = ?", (root,)).fetchone()
-        return checkout_of(row)
+            database.execute("INSERT OR IGNORE INTO layer (root, prefix) VALUES (?, ?)", (root, prefix))
+            layer = folder_in(database, root)
+        assert layer is not None
+        return layer
 
     def insert(self, versions: Sequence[FileVersion], vectors: Vectors = None) -> None:
         """Versions that nothing names yet, and so nobody sees; they are collected if nothing ever does."""
         with self.writing() as database:
-            _insert_versions(database, versions, vectors)
-            _mark_unnamed(database, {each.id for each in versions})
+            insert_versions(database, versions, vectors)
+            mark_unnamed(database, {each.id for each in versions})
 
     def announce(self, ids: Iterable[int]) -> None:
         """Versions that are about to get documents: if the database never gets to know, those are dropped again."""
@@ -44,31 +46,29 @@ class IndexWriter:
             )
 
     def publish(
-        self, checkout: int, versions: Sequence[FileVersion], entries: Iterable[Entry], removed: Iterable[str] = (),
+        self, layer: int, versions: Sequence[FileVersion], entries: Iterable[Entry], removed: Iterable[str] = (),
         vectors: Vectors = None,
     ) -> None:  # fmt: skip
         """One generation, whole or not at all. What it makes invisible stays, marked, until `collect`."""
         with self.writing() as database:
-            _insert_versions(database, versions, vectors)
+            insert_versions(database, versions, vectors)
             before: set[int] = set()
             for entry in entries:
-                before |= _named(database, checkout, entry.path)
-                _write_entry(database, checkout, entry)
+                before |= named_at(database, layer, entry.path)
+                write_entry(database, layer, entry)
             for path in removed:
-                before |= _named(database, checkout, path)
-                database.execute("DELETE FROM manifest WHERE checkout = ? AND path = ?", (checkout, path))
-            _mark_unnamed(database, before)
-            database.execute("UPDATE checkout SET generation = generation + 1 WHERE id = ?", (checkout,))
+                before |= named_at(database, layer, path)
+                database.execute("DELETE FROM manifest WHERE layer = ? AND path = ?", (layer, path))
+            mark_unnamed(database, before)
+            database.execute("UPDATE layer SET generation = generation + 1 WHERE id = ?", (layer,))
 
-    def finish(self, checkout: int, importers: Mapping[str, int] | None = None, /, **facts: Any) -> None:
-        """Say how a run ended: columns of `checkout` and their values, and who is imported how often if that was
+    def finish(self, layer: int, importers: Mapping[str, int] | None = None, /, **facts: Any) -> None:
+        """Say how a run ended: columns of `layer` and their values, and who is imported how often if that was
         counted. Other counts are another generation: they change what is found first."""
-        columns = ", ".join(f"{name} = ?" for name in facts)
-        values = [msgspec.json.encode(each).decode() if isinstance(each, dict) else each for each in facts.values()]
         with self.writing() as database:
             if importers is not None:
-                _write_importers(database, checkout, importers)
-            database.execute(f"UPDATE checkout SET {columns} WHERE id = ?", (*values, checkout))  # noqa: S608 - our own names
+                _write_importers(database, layer, importers)
+            set_facts(database, layer, facts)
 
     def searchable(self, ids: Iterable[int]) -> None:
         with self.writing() as database:
@@ -105,19 +105,25 @@ class IndexWriter:
                 database.executemany(statement, ids)
         return len(ids)
 
-    def forget(self, checkout: int) -> None:
+    def forget(self, layer: int) -> None:
         """Drop a checkout; its versions are collected when nothing else has named them for a day."""
         with self.writing() as database:
             named = database.execute(
-                "SELECT file FROM manifest WHERE checkout = ? AND file IS NOT NULL", (checkout,)
+                "SELECT file FROM manifest WHERE layer = ? AND file IS NOT NULL", (layer,)
             ).fetchall()
-            database.execute("DELETE FROM manifest WHERE checkout = ?", (checkout,))
-            database.execute("DELETE FROM popularity WHERE checkout = ?", (checkout,))
-            database.execute("DELETE FROM checkout WHERE id = ?", (checkout,))
-            _mark_unnamed(database, {row[0] for row in named})
+            database.execute("DELETE FROM manifest WHERE layer = ?", (layer,))
+            database.execute("DELETE FROM popularity WHERE layer = ?", (layer,))
+            database.execute("DELETE FROM layer WHERE id = ?", (layer,))
+            mark_unnamed(database, {row[0] for row in named})
 
 
-def _insert_versions(database: sqlite3.Connection, versions: Sequence[FileVersion], vectors: Vectors) -> None:
+def set_facts(database: sqlite3.Connection, layer: int, facts: Mapping[str, Any]) -> None:
+    columns = ", ".join(f"{name} = ?" for name in facts)
+    values = [msgspec.json.encode(each).decode() if isinstance(each, dict) else each for each in facts.values()]
+    database.execute(f"UPDATE layer SET {columns} WHERE id = ?", (*values, layer))  # noqa: S608 - our own names
+
+
+def insert_versions(database: sqlite3.Connection, versions: Sequence[FileVersion], vectors: Vectors) -> None:
     if vectors is not None:
         add_rows(database, *vectors)
     ordered = sorted(versions, key=lambda each: each.id)
@@ -147,15 +153,15 @@ def _insert_versions(database: sqlite3.Connection, versions: Sequence[FileVersio
     )
 
 
-def _named(database: sqlite3.Connection, checkout: int, path: str) -> set[int]:
-    row = database.execute("SELECT file FROM manifest WHERE checkout = ? AND path = ?", (checkout, path)).fetchone()
+def named_at(database: sqlite3.Connection, layer: int, path: str) -> set[int]:
+    row = database.execute("SELECT file FROM manifest WHERE layer = ? AND path = ?", (layer, path)).fetchone()
     return {row[0]} if row and row[0] is not None else set()
 
 
-def _write_entry(database: sqlite3.Connection, checkout: int, entry: Entry) -> None:
+def write_entry(database: sqlite3.Connection, layer: int, entry: Entry) -> None:
     database.execute(
         "INSERT OR REPLACE INTO manifest VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (checkout, entry.path, entry.file, entry.reason, entry.detail, *entry.stat),
+        (layer, entry.path, entry.file, entry.reason, entry.detail, *entry.stat),
     )
     if entry.file is not None:
         database.execute(
@@ -163,22 +169,22 @@ def _write_entry(database: sqlite3.Connection, checkout: int, entry: Entry) -> N
         )
 
 
-def _write_importers(database: sqlite3.Connection, checkout: int, importers: Mapping[str, int]) -> None:
-    ask = "SELECT path, importers FROM popularity WHERE checkout = ?"
-    before: dict[str, int] = dict(database.execute(ask, (checkout,)).fetchall())
+def _write_importers(database: sqlite3.Connection, layer: int, importers: Mapping[str, int]) -> None:
+    ask = "SELECT path, importers FROM popularity WHERE layer = ?"
+    before: dict[str, int] = dict(database.execute(ask, (layer,)).fetchall())
     lost, other = before.keys() - importers.keys(), importers.items() - before.items()
     database.executemany(
-        "DELETE FROM popularity WHERE checkout = ? AND path = ?", [(checkout, path) for path in sorted(lost)]
+        "DELETE FROM popularity WHERE layer = ? AND path = ?", [(layer, path) for path in sorted(lost)]
     )
     database.executemany(
-        "INSERT OR REPLACE INTO popularity VALUES (?, ?, ?)", [(checkout, *each) for each in sorted(other)]
+        "INSERT OR REPLACE INTO popularity VALUES (?, ?, ?)", [(layer, *each) for each in sorted(other)]
     )
     raised = 1 if lost or other else 0
-    database.execute("UPDATE checkout SET generation = generation + ? WHERE id = ?", (raised, checkout))
-    database.execute("UPDATE checkout SET counted = generation WHERE id = ?", (checkout,))
+    database.execute("UPDATE layer SET generation = generation + ? WHERE id = ?", (raised, layer))
+    database.execute("UPDATE layer SET counted = generation WHERE id = ?", (layer,))
 
 
-def _mark_unnamed(database: sqlite3.Connection, ids: set[int]) -> None:
+def mark_unnamed(database: sqlite3.Connection, ids: set[int]) -> None:
     database.executemany(
         "UPDATE file SET unnamed_since = ? WHERE id = ? AND NOT EXISTS (SELECT 1 FROM manifest WHERE file = ?)",
         [(time.time(), each, each) for each in ids],

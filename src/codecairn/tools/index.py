@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from codecairn.index.run import Options, Report
+from codecairn.index.batch import Report
+from codecairn.index.run import Options
 from codecairn.index.standing import Standing, standing
 from codecairn.project import Project
 from codecairn.store import place
@@ -171,7 +172,7 @@ def get_status(call: Call, *, path: ProjectPath) -> Status:
     stands = standing(project.index, call.cancel)
     activity = project.index.activity
     progress = IndexProgress(files_done=activity.done, files_total=activity.total) if activity else None
-    if stands.checkout is None or stands.opened is None:
+    if stands.layer is None or stands.opened is None:
         damaged = stands.schema in ("corrupt_manifest", "reindex_required")
         return Status(
             success=True, indexed=False, project=None, statistics=None,
@@ -201,29 +202,29 @@ def _presence(stands: Standing, files: int) -> str:
 
 
 def _project(project: Project, stands: Standing) -> IndexedProject:
-    assert stands.checkout is not None
+    assert stands.layer is not None
     assert stands.opened is not None
     return IndexedProject(
-        id=project_id(project), root_path=str(project.root), module_name=stands.checkout.module,
-        go_version=stands.checkout.go_version, index_version=f"{SCHEMA}.0.0",
-        languages=list(stands.opened.store.languages(stands.checkout.id)),
+        id=project_id(project), root_path=str(project.root), module_name=stands.layer.module,
+        go_version=stands.layer.go_version, index_version=f"{SCHEMA}.0.0",
+        languages=list(stands.opened.store.languages(stands.layer.id)),
     )  # fmt: skip
 
 
 def _totals(project: Project, stands: Standing) -> StatusStatistics:
-    checkout, opened = stands.checkout, stands.opened
-    assert checkout is not None
+    layer, opened = stands.layer, stands.opened
+    assert layer is not None
     assert opened is not None
-    totals = opened.store.totals(checkout.id)
-    skipped = Counter(checkout.excluded) + Counter(opened.store.reasons(checkout.id))
-    finished = checkout.finished_at
+    totals = opened.store.totals(layer.id)
+    skipped = Counter(layer.excluded) + Counter(opened.store.reasons(layer.id))
+    finished = layer.finished_at
     return StatusStatistics(
         total_files=totals.files, total_symbols=totals.symbols, total_chunks=totals.chunks,
         total_embeddings=totals.vectors, index_size_mb=index_size_mb(project),
         last_indexed_at=datetime.fromtimestamp(finished, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if finished else None,
-        indexing_duration_seconds=checkout.seconds, total_lines=totals.lines,
+        indexing_duration_seconds=layer.seconds, total_lines=totals.lines,
         skipped=[SkippedFiles(reason=reason, count=count) for reason, count in sorted(skipped.items())],
-        files_with_errors=len(opened.store.complaints(checkout.id)),
+        files_with_errors=len(opened.store.complaints(layer.id)),
     )  # fmt: skip
 
 

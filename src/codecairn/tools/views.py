@@ -36,7 +36,7 @@ def looked_at(call: Call, project: Project) -> Standing:
 
 def ready(call: Call, project: Project) -> Standing:
     stands = looked_at(call, project)
-    if stands.checkout is None and stands.indexing in ("not_indexed", "failed"):
+    if stands.layer is None and stands.indexing in ("not_indexed", "failed"):
         raise NotReady("Project not indexed", details=stands.warnings)
     return stands
 

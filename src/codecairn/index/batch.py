@@ -1,0 +1,135 @@
+"""Outcomes on their way into the stores, and what a run counts of them."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from codecairn.index.digest import Outcome
+from codecairn.source.content import Skip
+from codecairn.store.index import Entry
+from codecairn.store.lexical import Writing
+from codecairn.store.version import FileVersion, Stat
+from codecairn.store.writer import Vectors
+
+if TYPE_CHECKING:
+    from codecairn.index.run import Run
+
+UNCHANGED = "unchanged"
+FAILED = frozenset({"failed", "slow to parse", Skip.UNREADABLE, Skip.CHANGING})
+"""Reasons that are no rule of ours: something went wrong with the file."""
+_FIRST_BATCH_S, _LONGEST_BATCH_S = 1.0, 8.0
+_BATCH_BYTES = 6_000_000
+
+Publish = Callable[..., None]
+"""Takes versions, the entries that name them, and their vectors."""
+
+
+@dataclass
+class Report:
+    """What a run did."""
+
+    files_indexed: int = 0
+    symbols: int = 0
+    chunks: int = 0
+    vectors: int = 0
+    removed: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    failed: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+class Last(NamedTuple):
+    """What is left when all outcomes have been taken: to be published in one generation."""
+
+    versions: list[FileVersion]
+    entries: list[Entry]
+    gone: set[str]
+    vectors: Vectors
+
+
+class Batch:
+    """Writes versions as they come in, so that memory stays bounded. Nobody sees them before an entry names them:
+    that is the caller's to publish at the end, or, where `publish` is given, part after part."""
+
+    def __init__(self, run: Run, writing: Writing, publish: Publish | None = None) -> None:
+        self._run = run
+        self._writing = writing
+        self._publish = publish
+        self._versions: list[FileVersion] = []
+        self._revived: list[int] = []
+        self._entries: list[Entry] = []
+        self._gone: set[str] = set()
+        self._bytes = 0
+        self._interval = _FIRST_BATCH_S
+        self._due = time.monotonic() + self._interval
+
+    def take(self, outcome: Outcome, stat: Stat) -> None:
+        if outcome.reason == Skip.GONE:
+            self._gone.add(outcome.path)  # since it was listed
+            return
+        self._count(outcome)
+        file = outcome.version.id if outcome.version else outcome.known
+        seen = Stat(*outcome.stat) if any(outcome.stat) else stat
+        if outcome.reason == "failed":
+            seen = seen._replace(mtime_ns=-1)  # tried again by every run
+        self._entries.append(Entry(outcome.path, file, outcome.reason, outcome.detail, seen))
+        if outcome.version is not None:
+            self._versions.append(outcome.version)
+            self._bytes += outcome.version.size
+        elif outcome.known is not None:
+            self._revived.append(outcome.known)
+        if time.monotonic() > self._due or self._bytes > _BATCH_BYTES:
+            self._write()
+
+    def _count(self, outcome: Outcome) -> None:
+        report, version = self._run.report, outcome.version
+        if version is not None:
+            report.files_indexed += 1
+            report.symbols += len(version.symbols)
+            report.chunks += len(version.chunks)
+            if version.complaint:
+                report.failed[outcome.path] = version.complaint
+        elif outcome.reason in FAILED:
+            report.failed[outcome.path] = outcome.detail or outcome.reason
+        else:
+            report.skipped[outcome.reason or UNCHANGED] += 1
+
+    def _write(self) -> None:
+        versions, self._versions, self._bytes = self._versions, [], 0
+        vectors = self._make_searchable(versions)
+        if self._publish is None:
+            self._run.writer.insert(versions, vectors)
+        else:
+            self._publish(versions, self._entries, vectors=vectors)
+            self._entries = []
+        self._interval = min(self._interval * 2, _LONGEST_BATCH_S)
+        self._due = time.monotonic() + self._interval
+
+    def _make_searchable(self, versions: list[FileVersion]) -> Vectors:
+        """Documents for the lexical index, written, and vectors, of which the database is still to be told."""
+        store = self._run.store
+        revived = store.unsearchable(self._revived)
+        self._revived = []
+        if versions or revived:
+            self._run.writer.announce([*(version.id for version in versions), *revived])
+        for version in versions:
+            self._writing.add(version)
+        for loaded in map(store.load, revived):
+            if loaded is not None:
+                self._writing.add(loaded)
+        if versions or revived:
+            self._writing.commit()
+        if revived:
+            self._run.writer.searchable(revived)
+        return self._run.vectors.of(versions) if self._run.vectors is not None else None
+
+    def finish(self) -> Last:
+        versions, self._versions = self._versions, []
+        vectors = self._make_searchable(versions)
+        self._run.cancel.check()
+        return Last(versions, self._entries, self._gone, vectors)

@@ -1,0 +1,112 @@
+"""Layers: what is visible of a working tree or a ref, and how one is laid over another (schema.py)."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import msgspec
+
+from codecairn.store.schema import GONE
+
+
+class Scope(NamedTuple):
+    """Which of a repository's files a project is about."""
+
+    prefix: str
+    """The project's folder in the repository, with a slash at its end; empty where it is the whole."""
+    tests: bool = True
+    vendor: bool = False
+
+    @property
+    def key(self) -> str:
+        return f"{'t' if self.tests else '-'}{'v' if self.vendor else '-'}:{self.prefix}"
+
+
+@dataclass(frozen=True)
+class Layer:
+    id: int
+    root: str
+    """The folder whose working tree it is; empty for a ref."""
+    name: str
+    """The ref; empty for a working tree."""
+    scope: str
+    base: int | None
+    """The layer that this one is a difference to; None where it is whole."""
+    prefix: str
+    generation: int
+    complete: bool
+    tests: bool
+    vendor: bool
+    ref: str
+    head: str
+    merge_base: str
+    module: str | None
+    go_version: str | None
+    finished_at: float | None
+    seconds: float | None
+    extractors: str
+    excluded: dict[str, int]
+    rules: dict[str, str]
+    """The files of a base's tree that say what is left out, each with its blob."""
+    counted: int
+    """The generation whose imports were counted last."""
+
+    @property
+    def within(self) -> Scope:
+        return Scope(self.prefix, self.tests, self.vendor)
+
+
+def layer_of(row: tuple[Any, ...]) -> Layer:
+    named: dict[str, Any] = dict(zip(Layer.__dataclass_fields__, row, strict=True))
+    for name, type_ in (("excluded", dict[str, int]), ("rules", dict[str, str])):
+        named[name] = msgspec.json.decode(named[name], type=type_)
+    return Layer(**named | {name: bool(named[name]) for name in ("complete", "tests", "vendor")})
+
+
+def layer_in(database: sqlite3.Connection, id_: int) -> Layer | None:
+    row = database.execute("SELECT * FROM layer WHERE id = ?", (id_,)).fetchone()
+    return layer_of(row) if row else None
+
+
+def folder_in(database: sqlite3.Connection, root: str) -> Layer | None:
+    row = database.execute("SELECT * FROM layer WHERE root = ? AND name = ''", (root,)).fetchone()
+    return layer_of(row) if row else None
+
+
+def base_in(database: sqlite3.Connection, scope: str) -> Layer | None:
+    ask = "SELECT * FROM layer WHERE root = '' AND scope = ? AND base IS NULL"
+    row = database.execute(ask, (scope,)).fetchone()
+    return layer_of(row) if row else None
+
+
+def refs_in(database: sqlite3.Connection, scope: str) -> list[Layer]:
+    """The base first, then the others by name."""
+    rows = database.execute(
+        "SELECT * FROM layer WHERE root = '' AND scope = ? ORDER BY base IS NOT NULL, name", (scope,)
+    )
+    return [layer_of(row) for row in rows]
+
+
+def visible(layer: Layer) -> str:
+    """The condition under which a row of `manifest` is one that the layer shows."""
+    return _through("manifest", layer)
+
+
+def counted(layer: Layer) -> str:
+    """The same for a row of `popularity`."""
+    return _through("popularity", layer)
+
+
+def _through(table: str, layer: Layer) -> str:
+    if layer.base is None:
+        return f"{table}.layer = {layer.id}"
+    return (
+        f"{table}.layer IN ({layer.id}, {layer.base}) AND ({table}.layer = {layer.id} OR NOT EXISTS "  # noqa: S608 - our own numbers
+        f"(SELECT 1 FROM {table} AS over WHERE over.layer = {layer.id} AND over.path = {table}.path))"
+    )
+
+
+def is_gone(reason: str) -> bool:
+    return reason == GONE

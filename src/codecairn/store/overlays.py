@@ -1,0 +1,204 @@
+"""Refs as they are written: the base whole, every other ref laid over it; a change is one transaction (schema.py)."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from codecairn.store.index import Entry, IndexStore
+from codecairn.store.layers import Layer, Scope, layer_in
+from codecairn.store.schema import GONE
+from codecairn.store.version import FileVersion, Stat
+from codecairn.store.writer import Vectors, insert_versions, mark_unnamed, named_at, set_facts, write_entry
+
+NO_STAMP = Stat(0, 0, 0, 0)
+"""What is read from git has no stamp."""
+
+
+def gone(path: str) -> Entry:
+    """That a ref has no file where the base has one."""
+    return Entry(path, None, GONE, "", NO_STAMP)
+
+
+class OverlayWriter:
+    def __init__(self, store: IndexStore) -> None:
+        self._store = store
+        self._writing = store.writing
+
+    def found_base(
+        self, scope: Scope, name: str, versions: Sequence[FileVersion], entries: Iterable[Entry], vectors: Vectors,
+        **facts: Any,
+    ) -> Layer:  # fmt: skip
+        """The first base of a scope."""
+        with self._writing() as database:
+            insert_versions(database, versions, vectors)
+            layer = _open(database, scope, name, None)
+            for entry in entries:
+                write_entry(database, layer, entry)
+            _published(database, layer, facts)
+            return _read(database, layer)
+
+    def lay(
+        self, scope: Scope, name: str, base: Layer, versions: Sequence[FileVersion], entries: Iterable[Entry],
+        vectors: Vectors, **facts: Any,
+    ) -> Layer:  # fmt: skip
+        """A ref over the base, in the place of what was known of it. An entry that says what the base says is none."""
+        with self._writing() as database:
+            insert_versions(database, versions, vectors)
+            layer = _open(database, scope, name, base.id)
+            before = _files(database, layer)
+            database.execute("DELETE FROM manifest WHERE layer = ?", (layer,))
+            for entry in entries:
+                write_entry(database, layer, entry)
+            _drop_what_shows_through(database, "manifest", base.id, layer)
+            mark_unnamed(database, before | {each.id for each in versions})
+            _published(database, layer, facts)
+            return _read(database, layer)
+
+    def move(
+        self, base: Layer, name: str, versions: Sequence[FileVersion], entries: Sequence[Entry],
+        removed: Iterable[str], vectors: Vectors, **facts: Any,
+    ) -> Layer:  # fmt: skip
+        """The base at another commit, maybe of another branch. What lies over it shows what it showed before; the
+        branch that was the base goes on as a ref over the new one."""
+        paths = {*(entry.path for entry in entries), *removed}
+        with self._writing() as database:
+            insert_versions(database, versions, vectors)
+            if name != base.name:
+                _rename(database, base, name)
+            before = {each for path in paths for each in named_at(database, base.id, path)}
+            _hold(database, "manifest", base.id, paths)
+            database.executemany(
+                "DELETE FROM manifest WHERE layer = ? AND path = ?", [(base.id, path) for path in sorted(paths)]
+            )
+            for entry in entries:
+                write_entry(database, base.id, entry)
+            for each in _laid_over(database, base.id):
+                _drop_what_shows_through(database, "manifest", base.id, each, paths)
+            mark_unnamed(database, before | {each.id for each in versions})
+            _published(database, base.id, facts)
+            return _read(database, base.id)
+
+    def count(self, layer: Layer, importers: Mapping[str, int]) -> None:
+        """How often files are imported: those where it is another number than before, or than the base has."""
+        with self._writing() as database:
+            if layer.base is None:
+                _hold(database, "popularity", layer.id, importers.keys())
+            else:
+                database.execute("DELETE FROM popularity WHERE layer = ?", (layer.id,))
+            database.executemany(
+                "INSERT OR REPLACE INTO popularity VALUES (?, ?, ?)",
+                [(layer.id, path, count) for path, count in sorted(importers.items())],
+            )
+            if layer.base is None:
+                database.execute("DELETE FROM popularity WHERE layer = ? AND importers = 0", (layer.id,))
+            for each in _laid_over(database, layer.id) if layer.base is None else [layer.id]:
+                _drop_what_shows_through(database, "popularity", layer.base or layer.id, each)
+            raised = 1 if importers else 0
+            database.execute("UPDATE layer SET generation = generation + ? WHERE id = ?", (raised, layer.id))
+            database.execute("UPDATE layer SET counted = generation WHERE id = ?", (layer.id,))
+
+    def note(self, layer: Layer, **facts: Any) -> None:
+        """Facts that change nothing of what is visible."""
+        with self._writing() as database:
+            set_facts(database, layer.id, facts)
+
+    def drop(self, layers: Iterable[int]) -> None:
+        """Forget refs; their versions are collected when nothing else has named them for a day."""
+        with self._writing() as database:
+            for layer in layers:
+                named = _files(database, layer)
+                for table in ("manifest", "popularity"):
+                    database.execute(f"DELETE FROM {table} WHERE layer = ?", (layer,))  # noqa: S608 - our own names
+                database.execute("DELETE FROM layer WHERE id = ?", (layer,))
+                mark_unnamed(database, named)
+
+
+def _open(database: sqlite3.Connection, scope: Scope, name: str, base: int | None) -> int:
+    database.execute(
+        "INSERT OR IGNORE INTO layer (name, scope, base, prefix, tests, vendor, ref) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (name, scope.key, base, scope.prefix, scope.tests, scope.vendor, name),
+    )
+    ask = "SELECT id FROM layer WHERE root = '' AND name = ? AND scope = ?"
+    return int(database.execute(ask, (name, scope.key)).fetchone()[0])
+
+
+def _rename(database: sqlite3.Connection, base: Layer, name: str) -> None:
+    former = database.execute(
+        "SELECT id FROM layer WHERE root = '' AND name = ? AND scope = ?", (name, base.scope)
+    ).fetchall()
+    for (layer,) in former:
+        mark = _files(database, layer)
+        database.execute("DELETE FROM manifest WHERE layer = ?", (layer,))
+        database.execute("DELETE FROM popularity WHERE layer = ?", (layer,))
+        database.execute("DELETE FROM layer WHERE id = ?", (layer,))
+        mark_unnamed(database, mark)
+    database.execute("UPDATE layer SET name = ?, ref = ? WHERE id = ?", (name, name, base.id))
+    kept = _open(database, base.within, base.name, base.id)
+    facts = {"head": base.head, "merge_base": "", "extractors": base.extractors, "finished_at": base.finished_at}
+    _published(database, kept, {**facts, "excluded": base.excluded})
+    database.execute("UPDATE layer SET counted = generation WHERE id = ?", (kept,))
+
+
+def _published(database: sqlite3.Connection, layer: int, facts: Mapping[str, Any]) -> None:
+    set_facts(database, layer, {"complete": 1, **facts})
+    database.execute("UPDATE layer SET generation = generation + 1 WHERE id = ?", (layer,))
+
+
+def _read(database: sqlite3.Connection, layer: int) -> Layer:
+    found = layer_in(database, layer)
+    assert found is not None
+    return found
+
+
+def _files(database: sqlite3.Connection, layer: int) -> set[int]:
+    ask = "SELECT file FROM manifest WHERE layer = ? AND file IS NOT NULL"
+    return {row[0] for row in database.execute(ask, (layer,))}
+
+
+def _laid_over(database: sqlite3.Connection, base: int) -> list[int]:
+    return [row[0] for row in database.execute("SELECT id FROM layer WHERE base = ?", (base,))]
+
+
+_HELD = {
+    "manifest": "below.file, ifnull(below.reason, 'gone'), ifnull(below.detail, ''), 0, 0, 0, 0",
+    "popularity": "ifnull(below.importers, 0)",
+}
+_SAME = {
+    "manifest": "below.file IS manifest.file AND below.reason = manifest.reason",
+    "popularity": "below.importers = popularity.importers",
+}
+_NOTHING = {"manifest": f"reason = '{GONE}'", "popularity": "importers = 0"}
+
+
+def _hold(database: sqlite3.Connection, table: str, base: int, paths: Iterable[str]) -> None:
+    """What shows through from the base under these paths is written into every layer over it."""
+    _note_paths(database, paths)
+    database.execute(
+        f"INSERT OR IGNORE INTO {table} SELECT layer.id, moved.path, {_HELD[table]} FROM layer JOIN moved "  # noqa: S608 - our own names
+        f"LEFT JOIN {table} AS below ON below.layer = ? AND below.path = moved.path WHERE layer.base = ?",
+        (base, base),
+    )
+
+
+def _drop_what_shows_through(
+    database: sqlite3.Connection, table: str, base: int, layer: int, paths: Iterable[str] | None = None
+) -> None:
+    """Where a layer says what the base says, it says nothing."""
+    among = ""
+    if paths is not None:
+        _note_paths(database, paths)
+        among = "AND path IN (SELECT path FROM moved)"
+    found = f"SELECT 1 FROM {table} AS below WHERE below.layer = ? AND below.path = {table}.path"  # noqa: S608 - our own names
+    database.execute(
+        f"DELETE FROM {table} WHERE layer = ? {among} AND (EXISTS ({found} AND {_SAME[table]}) "  # noqa: S608
+        f"OR ({_NOTHING[table]} AND NOT EXISTS ({found})))",
+        (layer, base, base),
+    )
+
+
+def _note_paths(database: sqlite3.Connection, paths: Iterable[str]) -> None:
+    database.execute("CREATE TEMP TABLE IF NOT EXISTS moved (path TEXT PRIMARY KEY) WITHOUT ROWID")
+    database.execute("DELETE FROM moved")
+    database.executemany("INSERT OR IGNORE INTO moved VALUES (?)", [(path,) for path in paths])
