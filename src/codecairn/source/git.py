@@ -22,7 +22,7 @@ import errno
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -35,7 +35,7 @@ from codecairn.errors import CairnError, InvalidInput, NotARepository, RefNotFou
 from codecairn.paths import has_control, printable
 from codecairn.source import process
 from codecairn.source.graph import CommitGraph
-from codecairn.source.process import Finished
+from codecairn.source.process import Child, Finished
 
 _NEUTRAL = {
     "core.abbrev": "auto",
@@ -84,7 +84,8 @@ _REPAIR = "Run `git fsck` and repair it."
 _WALKS = frozenset({"blame", "log", "rev-list"})
 
 _MOST_KNOWN = 10_000
-_OBJECT_ID = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+_FETCH_REFUSED = re.compile(r"promisor|lazy fetching disabled|transport '.*' not allowed")
+OBJECT_ID = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ class Git:
         self, root: Path, *, timeout: float = config.GIT_TIMEOUT_S, data: Callable[[], Path] | None = None
     ) -> None:
         self.root = root
-        self._timeout = timeout
+        self.timeout = timeout
         self._data = data
         self._commits: set[str] = set()
         self._layout: tuple[tuple[int, ...], Layout] | None = None
@@ -148,7 +149,7 @@ class Git:
                 [self._program, "--no-pager", "--literal-pathspecs", *arguments],
                 folder=self.root,
                 environment={**_environment(settings), **index, **(graph.environment if graph else {})},
-                timeout=self._timeout,
+                timeout=self.timeout,
                 cancel=cancel,
                 enough=enough,
             )
@@ -157,6 +158,14 @@ class Git:
         if graph is not None:
             graph.took(time.monotonic() - began, partial(self._verified, "HEAD^{commit}", cancel))
         return finished
+
+    def start(self, *arguments: str, environment: Mapping[str, str]) -> Child:
+        """A git to talk with over its pipes; who starts it ends it."""
+        command, ours = [self._program, "--no-pager", *arguments], _environment(_NEUTRAL.items())
+        try:
+            return process.start(command, folder=self.root, environment={**ours, **environment})
+        except OSError as error:
+            raise self._not_started(error) from error
 
     @cached_property
     def _graph(self) -> CommitGraph | None:
@@ -281,12 +290,12 @@ class Git:
                 named = (git_dir / named.removeprefix("ref: ")).read_text("ascii").strip()
         except (OSError, ValueError):
             return None
-        return named if _OBJECT_ID.fullmatch(named) else None
+        return named if OBJECT_ID.fullmatch(named) else None
 
     def _verified(self, revision: str, cancel: Cancel) -> str:
         asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", revision)
         found = self.run(*asked, cancel=cancel).output.decode("ascii", "replace").strip()
-        return found if _OBJECT_ID.fullmatch(found) else ""
+        return found if OBJECT_ID.fullmatch(found) else ""
 
     def is_folder(self, path: str) -> bool:
         """Whether a path of the working tree is a folder; a name too long for the file system is none."""
@@ -329,12 +338,7 @@ def _is_near(root: Path) -> bool:
 
 def lacks_objects(finished: Finished) -> bool:
     """Whether git wanted to fetch what a partial clone left out, and was not let."""
-    said = finished.complaint
-    return (
-        "promisor" in said
-        or "lazy fetching disabled" in said
-        or re.search(r"transport '.*' not allowed", said) is not None
-    )
+    return _FETCH_REFUSED.search(finished.complaint) is not None
 
 
 def damage(finished: Finished, what: str) -> CairnError:

@@ -1,0 +1,267 @@
+"""Trees and blobs of commits, straight from git's objects: what stands in a commit, and what differs between two.
+
+Blobs are read by two long-lived gits, one that tells sizes and one that hands out contents, a window of ids at a time.
+A window is smaller than any pipe, so neither side can wait for the other for ever. They run in an empty repository of
+their own over the project's objects: the project's configuration is not read at all, and what a partial clone lacks
+is told as missing, where git in the clone itself would die of not being let fetch it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, NamedTuple
+
+from codecairn.cancel import Cancel
+from codecairn.errors import CairnError, TimedOut
+from codecairn.source import process
+from codecairn.source.git import OBJECT_ID, Git, failure, lacks_objects
+
+LINK = 0o120000
+SUBMODULE = 0o160000
+EXECUTABLE = 0o100755
+_WINDOW = 48
+"""Ids asked for at once: with SHA-256 they take 3,120 bytes, and the smallest pipe a system gives holds 4,096."""
+_SHA256_DIGITS = 64
+
+
+class Entry(NamedTuple):
+    """What a commit holds at a path: a file, a link (its blob is the target) or a submodule (its id is a commit)."""
+
+    path: str
+    """Relative to the repository, bytes that are no UTF-8 escaped as the file system's are."""
+    mode: int
+    id: str
+    size: int | None
+    """Bytes; None for a submodule, and where a partial clone lacks the blob."""
+
+    @property
+    def is_link(self) -> bool:
+        return self.mode == LINK
+
+    @property
+    def is_submodule(self) -> bool:
+        return self.mode == SUBMODULE
+
+
+class TreeChange(NamedTuple):
+    """One path on which two trees differ. What is not there has mode 0 and an empty id."""
+
+    status: str
+    """git's letter: A, D, M, T (a file became a link, or the like), or R where renames were asked for."""
+    path: str
+    """The later one of a rename."""
+    old_path: str
+    old_mode: int
+    mode: int
+    old_id: str
+    id: str
+    similarity: int | None = None
+    """Of a rename, in per cent, as git reckons."""
+
+
+class Missing(NamedTuple):
+    """The repository does not have the object: a partial clone, or damage."""
+
+
+class TooLarge(NamedTuple):
+    size: int
+
+
+class NotABlob(NamedTuple):
+    kind: str
+
+
+Blob = bytes | Missing | TooLarge | NotABlob
+
+
+def tree(git: Git, commit: str, prefix: str, cancel: Cancel) -> list[Entry]:
+    """Everything in a commit below a folder (`""` is all, `src/` a part), in git's order."""
+    listing = ("ls-tree", "-r", "-z", "--full-tree")
+    within = (commit, "--", prefix) if prefix else (commit,)
+    finished = git.run(*listing, "--long", *within, cancel=cancel)
+    if finished.status != 0 and lacks_objects(finished):  # of blobs, only the size is asked for
+        finished = git.run(*listing, *within, cancel=cancel)
+    if finished.status != 0:
+        raise failure(finished)
+    return [_entry(each) for each in _split(finished.output)]
+
+
+def _split(output: bytes) -> list[str]:
+    return output.decode("utf-8", "surrogateescape").split("\0")[:-1]
+
+
+def _entry(line: str) -> Entry:
+    facts, _, path = line.partition("\t")
+    mode, _, id_, *size = facts.split()
+    return Entry(path, int(mode, 8), id_, int(size[0]) if size and size[0].isdigit() else None)
+
+
+def tree_changes(
+    git: Git, old: str, new: str, cancel: Cancel, *, prefix: str = "", renames: bool = False
+) -> list[TreeChange]:
+    """How the tree of one commit becomes that of another. With `renames`, an added file that is much like a deleted
+    one is told as that one renamed; where a partial clone lacks the contents, only if they are the very same."""
+    within = (old, new, "--", prefix) if prefix else (old, new, "--")
+    asked = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-ext-diff")
+    finished = git.run(*asked, "--find-renames" if renames else "--no-renames", *within, cancel=cancel)
+    if renames and finished.status != 0 and lacks_objects(finished):
+        finished = git.run(*asked, "--find-renames=100%", *within, cancel=cancel)
+    if finished.status != 0:
+        raise failure(finished)
+    return list(_changes(iter(_split(finished.output))))
+
+
+def _changes(fields: Iterator[str]) -> Iterator[TreeChange]:
+    for facts in fields:
+        old_mode, mode, old_id, id_, status = facts.removeprefix(":").split(" ")
+        old_path = next(fields)
+        path = next(fields) if status[0] in "RC" else old_path
+        yield TreeChange(
+            status[0], path, old_path, int(old_mode, 8), int(mode, 8), _present(old_id), _present(id_),
+            int(status[1:]) if status[0] in "RC" else None,
+        )  # fmt: skip
+
+
+def _present(id_: str) -> str:
+    return id_ if id_.strip("0") else ""
+
+
+def blobs(git: Git, ids: Iterable[str], cancel: Cancel, *, most_bytes: int | None = None) -> Iterator[tuple[str, Blob]]:
+    """The contents of blobs, in the order asked, one at a time in memory; a larger one than `most_bytes` unread."""
+    wanted = list(ids)
+    if strange := next((each for each in wanted if not OBJECT_ID.fullmatch(each)), None):
+        raise ValueError(f"{strange!r} is no object id")
+    if not wanted:
+        return
+    with _reading(git, len(wanted[0]), cancel) as (sizes, contents):
+        for first in range(0, len(wanted), _WINDOW):
+            window = wanted[first : first + _WINDOW]
+            told = sizes.headers(window)
+            contents.ask([id_ for id_, each in zip(window, told, strict=True) if _fits(each, most_bytes)])
+            for id_, each in zip(window, told, strict=True):
+                yield id_, contents.content() if _fits(each, most_bytes) else _unread(each)
+
+
+class _Header(NamedTuple):
+    kind: str
+    size: int
+
+
+def _fits(header: _Header, most_bytes: int | None) -> bool:
+    return header.kind == "blob" and (most_bytes is None or header.size <= most_bytes)
+
+
+def _unread(header: _Header) -> Blob:
+    if header.kind == "missing":
+        return Missing()
+    return TooLarge(header.size) if header.kind == "blob" else NotABlob(header.kind)
+
+
+@contextmanager
+def _reading(git: Git, digits: int, cancel: Cancel) -> Iterator[tuple[_Batch, _Batch]]:
+    objects = git.layout(cancel).objects
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="cairn-", ignore_cleanup_errors=True)))
+        _make_empty(folder, digits)
+        environment = {"GIT_DIR": str(folder), "GIT_OBJECT_DIRECTORY": str(objects)}
+        sizes, contents = (
+            stack.enter_context(_batch(git, mode, environment, cancel)) for mode in ("--batch-check", "--batch")
+        )
+        yield sizes, contents
+
+
+def _make_empty(folder: Path, digits: int) -> None:
+    """The least that git takes for a repository."""
+    (folder / "refs").mkdir()
+    (folder / "HEAD").write_text("ref: refs/heads/none\n")
+    sha256 = "repositoryformatversion = 1\nbare = true\n[extensions]\nobjectformat = sha256\n"
+    (folder / "config").write_text("[core]\n" + (sha256 if digits == _SHA256_DIGITS else "bare = true\n"))
+
+
+@contextmanager
+def _batch(git: Git, mode: str, environment: dict[str, str], cancel: Cancel) -> Iterator[_Batch]:
+    batch = _Batch(git.start("cat-file", mode, environment=environment), cancel, git.timeout)
+    try:
+        with cancel.stopping(batch.stop):
+            yield batch
+    finally:
+        batch.end()
+
+
+class _Batch:
+    """One `git cat-file --batch…` and the conversation with it."""
+
+    def __init__(self, child: process.Child, cancel: Cancel, timeout: float) -> None:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        self._child = child
+        self._questions: IO[bytes] = child.stdin
+        self._answers: IO[bytes] = child.stdout
+        self._cancel = cancel
+        self._timeout = timeout
+        self._asked_at: float | None = None
+        self._is_late = False
+        self._done = threading.Event()
+        self._watch = threading.Thread(target=self._end_if_late, daemon=True)
+        self._watch.start()
+
+    def _end_if_late(self) -> None:
+        """A git that does not answer, on a dead network disk say, is ended; that ends the read."""
+        while not self._done.wait(self._timeout / 4):
+            asked_at = self._asked_at
+            if asked_at is not None and time.monotonic() - asked_at > self._timeout:
+                self._is_late = True
+                self.stop()
+
+    def stop(self) -> None:
+        process.kill(self._child)
+
+    def end(self) -> None:
+        self._done.set()
+        process.end(self._child)
+        self._watch.join()
+
+    def ask(self, ids: Sequence[str]) -> None:
+        self._cancel.check()
+        try:
+            self._questions.write("".join(f"{id_}\n" for id_ in ids).encode())
+            self._questions.flush()
+        except OSError as error:
+            raise self._ended() from error
+
+    def headers(self, ids: Sequence[str]) -> list[_Header]:
+        self.ask(ids)
+        return [self._header() for _ in ids]
+
+    def content(self) -> bytes:
+        size = self._header().size
+        data = self._answer(lambda: self._answers.read(size + 1))  # a line end follows
+        if len(data) <= size:
+            raise self._ended()
+        return data[:size]
+
+    def _header(self) -> _Header:
+        answer = self._answer(self._answers.readline).split()
+        if len(answer) == 2:
+            return _Header(answer[1].decode(), 0)
+        if len(answer) != 3:
+            raise self._ended()
+        return _Header(answer[1].decode(), int(answer[2]))
+
+    def _answer(self, read: Callable[[], bytes]) -> bytes:
+        self._asked_at = time.monotonic()
+        try:
+            return read()
+        finally:
+            self._asked_at = None
+
+    def _ended(self) -> CairnError:
+        self._cancel.check()
+        if self._is_late:
+            return TimedOut(f"git did not answer within {self._timeout:g} seconds", seconds=self._timeout)
+        return CairnError("git ended while it was asked for objects", remedy="Run `git fsck` and repair what it names.")
