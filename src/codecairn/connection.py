@@ -23,9 +23,13 @@ class Connection:
 
     id: str
     clock: Callable[[], float] = time.monotonic
+    lasts: bool = True
+    """Whether later calls are known to come from the same client; where not, what one of them chose holds for it."""
     client_roots: list[Path] = field(default_factory=list)
     recent_files: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_RECENT))
     """What this connection read last, as paths from the project root."""
+    refs: dict[Path, str] = field(default_factory=dict)
+    """The ref that calls without one of their own are about, for each project root; the working tree where none is."""
     _calls: dict[str, deque[float]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -52,9 +56,9 @@ class Connections:
         self._known: OrderedDict[str, Connection] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: str) -> Connection:
+    def get(self, key: str, *, lasts: bool = True) -> Connection:
         with self._lock:
-            connection = self._known.pop(key, None) or Connection(key)
+            connection = self._known.pop(key, None) or Connection(key, lasts=lasts)
             self._known[key] = connection
             if len(self._known) > _MOST_CONNECTIONS:
                 self._known.popitem(last=False)

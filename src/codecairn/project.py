@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -23,6 +23,7 @@ from codecairn.catalog.governance import CriteriaSource
 from codecairn.config import Settings, data_folder
 from codecairn.errors import Denied, InvalidInput, ProjectNotFound
 from codecairn.index.live import ProjectIndex
+from codecairn.index.overlays import Leases
 from codecairn.paths import Guard, has_control, printable
 from codecairn.rank.search import Searcher
 from codecairn.source.git import Git
@@ -64,7 +65,11 @@ class Project:
     def index(self) -> ProjectIndex:
         settings = self.settings
         home, embeddings = lambda: data_folder(settings), settings.embeddings
-        return ProjectIndex(self.root, self.git, self.guard, home, embeddings, _importers)
+        return ProjectIndex(self.root, self.git, self.guard, home, embeddings, ImportCounter())
+
+    @cached_property
+    def leases(self) -> Leases:
+        return Leases()
 
     @cached_property
     def searcher(self) -> Searcher:
@@ -160,10 +165,18 @@ class Projects:
         return root.parent == root or _are_one(root, self.settings.home)
 
 
-def _importers(view: View, cancel: Cancel) -> Mapping[str, int]:
-    from codecairn.resolve.importers import importers  # noqa: PLC0415 - for who indexes, not for who asks
+class ImportCounter:
+    """Imported when somebody indexes: who asks has no need of it."""
 
-    return importers(view, cancel)
+    def count(self, view: View, cancel: Cancel) -> Mapping[str, int]:
+        from codecairn.resolve.importers import importers  # noqa: PLC0415
+
+        return importers(view, cancel)
+
+    def recount(self, before: View, after: View, changed: Collection[str], cancel: Cancel) -> Mapping[str, int]:
+        from codecairn.resolve.importers import recounted  # noqa: PLC0415
+
+        return recounted(before, after, changed, cancel)
 
 
 def _absolute(path: str, param: str) -> Path:

@@ -26,8 +26,7 @@ from codecairn.index.batch import Report
 from codecairn.index.embedding import Vectors
 from codecairn.index.live import ProjectIndex
 from codecairn.index.run import Options, Run, Source
-from codecairn.project import Project
-from codecairn.resolve.importers import importers
+from codecairn.project import ImportCounter, Project
 from codecairn.source.watch import RULE_FILES
 from codecairn.store.index import IndexStore
 from codecairn.store.lexical import Lexical
@@ -284,7 +283,15 @@ class Changes(RuleBasedStateMachine):
         cancel = Cancel() if cancel is None else cancel
         vectors = made_by_the_shipped_encoder(self.store, cancel)
         return Run(
-            self.source, self.store, self.lexical, vectors, self.workers, importers, self.options, cancel, progress
+            self.source,
+            self.store,
+            self.lexical,
+            vectors,
+            self.workers,
+            ImportCounter(),
+            self.options,
+            cancel,
+            progress,
         )
 
     @rule()
@@ -338,7 +345,7 @@ class Changes(RuleBasedStateMachine):
     def from_scratch(self) -> Snapshot:
         store, lexical = self.stores()
         vectors = made_by_the_shipped_encoder(store, Cancel())
-        Run(self.source, store, lexical, vectors, self.workers, importers, self.options, Cancel()).whole()
+        Run(self.source, store, lexical, vectors, self.workers, ImportCounter(), self.options, Cancel()).whole()
         assert faults(store, lexical, at_rest=True) == []
         try:
             return snapshot(store, lexical, self.root, PROBES)

@@ -13,6 +13,7 @@ import pytest
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError
 from codecairn.index.run import Options
+from codecairn.project import ImportCounter
 from codecairn.store.view import View
 from tests.search.conftest import ONE_OF_EACH, Asking, Built, Doors, error_of
 from tests.support.doors import Answer
@@ -275,13 +276,13 @@ def test_imports_are_counted_when_all_is_looked_at_and_a_save_keeps_the_counts(o
 def test_a_project_that_was_counted_is_not_counted_again_until_it_changes(own: Callable[..., Asking]) -> None:
     opened = own(MARKET)
     counts: list[Mapping[str, int]] = []
-    real = opened.project.index._importers
 
-    def counted(view: View, cancel: Cancel) -> Mapping[str, int]:
-        counts.append(real(view, cancel))
-        return counts[-1]
+    class Counting(ImportCounter):
+        def count(self, view: View, cancel: Cancel) -> Mapping[str, int]:
+            counts.append(super().count(view, cancel))
+            return counts[-1]
 
-    opened.project.index._importers = counted
+    opened.project.index._importers = Counting()
     generation = generation_of(opened)
     opened.project.index.index(Options(), force=False, cancel=Cancel())
     assert (counts, generation_of(opened)) == ([], generation)
@@ -293,7 +294,7 @@ def test_a_project_that_was_counted_is_not_counted_again_until_it_changes(own: C
 def test_a_count_that_fails_fails_no_run(own: Callable[..., Asking]) -> None:
     opened = own(MARKET, indexed=False)
     real = opened.project.index._importers
-    opened.project.index._importers = failing
+    opened.project.index._importers = Failing()
     report = opened.project.index.index(Options(), force=False, cancel=Cancel())
     assert [each for each in report.warnings if "the disk is tired" in each]
     assert popularity(opened)["market/basket.py"][0] == 0
@@ -302,8 +303,9 @@ def test_a_count_that_fails_fails_no_run(own: Callable[..., Asking]) -> None:
     assert popularity(opened)["market/basket.py"][0] > 0
 
 
-def failing(view: View, cancel: Cancel) -> dict[str, int]:
-    raise CairnError("the disk is tired")
+class Failing(ImportCounter):
+    def count(self, view: View, cancel: Cancel) -> dict[str, int]:
+        raise CairnError("the disk is tired")
 
 
 def generation_of(asking: Asking) -> int:

@@ -15,7 +15,8 @@ import msgspec
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, InvalidInput, NotFound
 from codecairn.paths import Guard
-from codecairn.source.git import Git, Layout, WorkingTree, damage, failure
+from codecairn.source.failures import damage, failure
+from codecairn.source.git import Git, Layout, WorkingTree
 from codecairn.source.process import Finished
 from codecairn.text import decoded, fence_language
 from codecairn.types import Blame, BlameCommit, BlameLine

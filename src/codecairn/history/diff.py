@@ -16,7 +16,8 @@ from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, NotARepository
 from codecairn.history.log import STATUS
 from codecairn.paths import Guard, printable
-from codecairn.source.git import Git, Layout, failure
+from codecairn.source.failures import failure
+from codecairn.source.git import Git, Layout
 from codecairn.text import decoded, fence_language
 from codecairn.types import Diff, DiffSummary, FileDiff, FileStatus
 

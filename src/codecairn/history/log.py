@@ -12,7 +12,8 @@ from codecairn.cancel import Cancel
 from codecairn.errors import InvalidInput, NotFound
 from codecairn.history import dates
 from codecairn.paths import Guard, has_control, printable
-from codecairn.source.git import Git, Layout, failure, lacks_objects
+from codecairn.source.failures import failure, lacks_objects
+from codecairn.source.git import Git, Layout
 from codecairn.source.process import Finished
 from codecairn.text import decoded
 from codecairn.types import Commit, CommitList, FileChange, FileStatus

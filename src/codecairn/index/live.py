@@ -11,7 +11,7 @@ import contextlib
 import logging
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +25,7 @@ from codecairn.index.pool import Workers
 from codecairn.index.run import Importers, Options, Progress, Run, Source, unheard
 from codecairn.paths import Guard
 from codecairn.source.git import Git
+from codecairn.source.refs import Tip
 from codecairn.source.watch import filesystem_kind
 from codecairn.store import place
 from codecairn.store.index import IndexStore
@@ -59,7 +60,8 @@ class Activity:
     explicit: bool
     cancel: Cancel
     is_whole: bool = True
-    """Whether it is about the whole layer, and not some paths that changed."""
+    """Whether it is about the whole working tree, and not some paths that changed, or a ref."""
+    ref: Tip | None = None
     done: int = 0
     total: int = 0
     said: str = ""
@@ -192,17 +194,19 @@ class ProjectIndex:
 
     # Writing.
 
-    def index(self, options: Options, *, force: bool, cancel: Cancel, progress: Progress = unheard) -> Report:
-        """An explicit run."""
+    def index(
+        self, options: Options, *, force: bool, cancel: Cancel, progress: Progress = unheard, ref: Tip | None = None
+    ) -> Report:
+        """An explicit run: of the working tree, or of a ref."""
         while True:
             with self._lock:
                 under_way = self._activity
                 if under_way is None:
-                    activity = self._activity = Activity(options, True, cancel)
+                    activity = self._activity = Activity(options, True, cancel, ref is None, ref)
                     break
             if under_way.explicit:
                 raise Busy("This project is being indexed", pid=os.getpid(), progress=_progress(under_way))
-            if not under_way.is_whole:
+            if not under_way.is_whole or ref is not None:
                 self._joined(under_way, cancel, unheard)
                 continue
             if force or under_way.options != options:
@@ -261,10 +265,10 @@ class ProjectIndex:
     def _written(self, activity: Activity, progress: Progress, *, force: bool, paths: set[str] | None) -> Report:
         place.sweep(self.folder)
         opened = self._usable(activity)
-        if opened is not None and not (force and self._is_alone(opened)):
+        known = _ref_names(opened) if opened is not None else set()
+        if opened is not None and not (force and activity.ref is None and self._is_alone(opened)):
             try:
-                run = self._run(opened, activity, progress, anew=force)
-                return run.whole() if paths is None else run.some(paths)
+                return _performed(self._run(opened, activity, progress, anew=force), activity, paths)
             except IndexIncompatible as error:
                 if not activity.explicit:
                     raise
@@ -274,7 +278,7 @@ class ProjectIndex:
         if place.current_epoch(self.folder) is None:
             place.use_epoch(self.folder, epoch)  # nothing is searchable yet: show it as it grows
         try:
-            report = self._run(built, activity, progress).whole()
+            report = _performed(self._run(built, activity, progress), activity, None, known)
         finally:
             built.store.close()
         if place.current_epoch(self.folder) != epoch:
@@ -340,6 +344,24 @@ class ProjectIndex:
             self._workers.close()
         if self._opened is not None:
             self._opened.store.close()
+
+
+def _performed(run: Run, activity: Activity, paths: set[str] | None, also: Collection[str] = frozenset()) -> Report:
+    """`also` names refs that an index which is built anew had."""
+    if activity.ref is not None:
+        return run.one_ref(activity.ref)
+    if paths is not None:
+        return run.some(paths)
+    run.whole()
+    run.keep_refs(also)
+    return run.report
+
+
+def _ref_names(opened: Opened) -> set[str]:
+    try:
+        return opened.store.ref_names()
+    except CairnError:
+        return set()
 
 
 def _succeeds(look: Callable[[], object]) -> bool:

@@ -8,24 +8,26 @@ search; a later one publishes once, at its end, so that nobody sees half of a br
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, Cancelled, ProjectNotFound
 from codecairn.index.batch import FAILED, UNCHANGED, Batch, Report
 from codecairn.index.digest import all_readers, lasting
 from codecairn.index.pool import Workers, jobs_for
+from codecairn.index.refs import Refs
 from codecairn.parse.language import language_of
 from codecairn.paths import Guard
 from codecairn.source.content import Found, Skip, read_text
 from codecairn.source.git import Git
+from codecairn.source.refs import Tip, is_repository
 from codecairn.source.walk import MARKS, Listing, is_test, list_files
 from codecairn.store.index import Entry, IndexStore
-from codecairn.store.layers import Layer
+from codecairn.store.layers import Layer, Scope
 from codecairn.store.lexical import Lexical
 from codecairn.store.view import View, viewing
 from codecairn.store.writer import IndexWriter
@@ -44,8 +46,16 @@ _PROJECT_FILES = frozenset(
 _LARGEST_GO_MOD = 1 << 18
 
 Progress = Callable[[int, int, str], None]
-Importers = Callable[[View, Cancel], Mapping[str, int]]
-"""Counts for each file that others import how many do; made above this layer, where imports are understood."""
+
+
+class Importers(Protocol):
+    """Counts who imports whom; made above this layer, where imports are understood."""
+
+    def count(self, view: View, cancel: Cancel) -> Mapping[str, int]:
+        """For each file that others import, how many do."""
+
+    def recount(self, before: View, after: View, changed: Collection[str], cancel: Cancel) -> Mapping[str, int]:
+        """The counts that differ between two views which differ in these paths; none is 0."""
 
 
 def unheard(done: int, total: int, said: str) -> None:
@@ -121,6 +131,37 @@ class Run:
         self.writer.finish(layer.id, ref=ref, head=head, finished_at=time.time(), **go_module(self.source.root))
         return self.report
 
+    def keep_refs(self, also: Collection[str] = frozenset()) -> None:
+        """Bring up to date what is indexed of the repository's branches, and these. It never fails a run, and of what
+        it does only warnings are told: a report is about the files."""
+        told, self.report = self.report, Report()
+        try:
+            refs = self._refs()
+            if refs is not None:
+                refs.keep_up(also)
+        except Cancelled:
+            raise
+        except CairnError as error:
+            self.report.warnings.append(f"Branches could not be indexed: {error.message}. {error.remedy}")
+        finally:
+            told.warnings += self.report.warnings
+            self.report = told
+
+    def one_ref(self, tip: Tip) -> Report:
+        began = time.monotonic()
+        self.progress(0, 0, f"Comparing {tip.name}")
+        refs = self._refs()
+        assert refs is not None, "a ref was resolved"
+        refs.index(tip)
+        self.report.seconds = time.monotonic() - began
+        return self.report
+
+    def _refs(self) -> Refs | None:
+        if not is_repository(self.source.git, self.cancel):
+            return None
+        prefix = self.source.git.layout(self.cancel).prefix
+        return Refs(self, Scope(prefix, self.options.tests, self.options.vendor))
+
     def _head(self) -> tuple[str, str, str]:
         """HEAD, the name to call it by, and where in the repository the root is. It is read before the files: if it
         moves meanwhile, the index is stale and knows it."""
@@ -186,7 +227,7 @@ class Run:
         try:
             with viewing(self.store, self.lexical, str(self.source.root), self.source.guard.blocks) as view:
                 is_known = view is None or view.layer.counted == view.layer.generation
-                return None if view is None or is_known else self.importers(view, self.cancel)
+                return None if view is None or is_known else self.importers.count(view, self.cancel)
         except Cancelled:
             raise
         except CairnError as error:

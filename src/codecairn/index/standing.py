@@ -12,15 +12,19 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from codecairn.cancel import Cancel
-from codecairn.errors import CairnError, IndexIncompatible
+from codecairn.errors import CairnError, IndexIncompatible, NotARepository, OverlayNotReady, RefNotFound
 from codecairn.index.digest import blob_id
 from codecairn.index.live import Look, Opened, ProjectIndex
+from codecairn.paths import printable
 from codecairn.source.content import Found, Skip, read_text
+from codecairn.source.refs import Tip, commit_of, default_branch, tip_of
 from codecairn.source.walk import is_test, list_files
 from codecairn.store.index import Entry
-from codecairn.store.layers import Layer
+from codecairn.store.layers import Layer, Scope
 
 PROTOCOL_VERSION = "1.0"
+LIVE = "live"
+"""What stands for the working tree where a ref may be named."""
 _TRUST = 10.0
 """A look is believed for so many times as long as it took."""
 
@@ -56,7 +60,10 @@ class Standing:
         return {**said, "warnings": self.warnings} if self.warnings else said
 
 
-def standing(index: ProjectIndex, cancel: Cancel) -> Standing:
+def standing(index: ProjectIndex, cancel: Cancel, asked: str | None = None) -> Standing:
+    """How the working tree's index stands, or that of a ref."""
+    if asked is not None and asked != LIVE:
+        return _standing_of_ref(index, asked, cancel)
     ref = ref_of(index, cancel)
     try:
         opened = index.opened()
@@ -76,6 +83,68 @@ def standing(index: ProjectIndex, cancel: Cancel) -> Standing:
     indexing = "ready" if layer.complete else "failed" if index.failure else "indexing"
     is_fresh = layer.complete and _is_fresh(index, opened, layer, cancel)
     return Standing("fresh" if is_fresh else "stale", indexing, "compatible", ref, opened, layer, warnings)
+
+
+def _standing_of_ref(index: ProjectIndex, asked: str, cancel: Cancel) -> Standing:
+    """It is as fresh as the ref's own commit; the files of the working tree have no say."""
+    try:
+        opened = index.opened()
+        layer = find_ref(index, opened, asked, cancel)
+        assert opened is not None
+        opened.lexical.searcher()
+    except IndexIncompatible as error:
+        return _unusable(index, error, asked)
+    warnings = index.warnings()
+    if index.activity is not None and index.activity.ref is not None and index.activity.ref.name == layer.name:
+        return Standing("syncing", "ready", "compatible", layer.name, opened, layer, warnings)
+    tip = commit_of(index.git, layer.name, cancel)
+    if tip is None:
+        warnings = [*warnings, f"{layer.name} is gone from the repository; this is what it was."]
+    return Standing(
+        "fresh" if tip == layer.head else "stale", "ready", "compatible", layer.name, opened, layer, warnings
+    )
+
+
+def scope_of(index: ProjectIndex, opened: Opened, cancel: Cancel) -> Scope:
+    """Which of the repository's files the project is about, as it was last indexed."""
+    folder = opened.store.checkout(str(index.root))
+    if folder is not None:
+        return folder.within
+    try:
+        return Scope(index.git.layout(cancel).prefix)
+    except CairnError:
+        return Scope("")
+
+
+def find_ref(index: ProjectIndex, opened: Opened | None, asked: str, cancel: Cancel) -> Layer:
+    """What is indexed of a ref: under its name, or under another of the same commit."""
+    layers = opened.store.refs(scope_of(index, opened, cancel).key) if opened is not None else []
+    by_name = {layer.name: layer for layer in layers}
+    if asked in by_name:
+        return by_name[asked]
+    try:
+        tip = tip_of(index.git, asked, cancel)
+    except NotARepository as error:
+        raise RefNotFound(
+            f"Not a git repository, so there is no ref {printable(asked)}", ref=printable(asked),
+            remedy="Leave ref out, or give `live`: the files as they are.",
+        ) from error  # fmt: skip
+    same = by_name.get(tip.name) or next((layer for layer in layers if layer.head == tip.commit), None)
+    if same is not None:
+        return same
+    raise _not_indexed(index, tip, cancel)
+
+
+def _not_indexed(index: ProjectIndex, tip: Tip, cancel: Cancel) -> CairnError:
+    under_way = index.activity
+    is_coming = under_way is not None and (under_way.is_whole or under_way.ref == tip)
+    first = default_branch(index.git, cancel)
+    if is_coming and tip.name in (first.name if first else "", index.git.branch(cancel)):
+        return OverlayNotReady(f"{tip.name} is being indexed", ref=tip.name)
+    return RefNotFound(
+        f"Not indexed: {printable(tip.name)}", ref=tip.name, commit=tip.commit,
+        remedy=f"Call index_codebase with path {index.root} and ref {printable(tip.name)}, then call again.",
+    )  # fmt: skip
 
 
 def _unusable(index: ProjectIndex, error: IndexIncompatible, ref: str) -> Standing:

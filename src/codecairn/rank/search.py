@@ -18,6 +18,7 @@ from codecairn.rank.filters import Filters
 from codecairn.rank.meaning import NO_VECTORS, Meaning, Vectors, vectors_of
 from codecairn.rank.plan import Plan, planned
 from codecairn.rank.score import Ranked, rank, rank_by_meaning
+from codecairn.store.layers import Layer
 from codecairn.store.version import ChunkRow, SymbolRow
 from codecairn.store.view import Extent, FileRow, Hit, View, viewing
 from codecairn.words import analysed, bare, words_of
@@ -39,6 +40,8 @@ _LONGEST_DOC = 600
 _FEW_WORDS = 12
 """Up to so many, looking for each in turn is faster than looking at each word there is."""
 _REMEMBERED = 64
+_STATES_REMEMBERED = 4
+"""A server's clients may each be on a branch of their own."""
 _MOST_FREQUENCIES = 100_000
 _TRIES = 3
 
@@ -64,11 +67,13 @@ class Ranking:
     warnings: tuple[str, ...] = ()
 
 
+_State = tuple[str, int, int, int, int]
+
+
 @dataclass
 class _Memory:
     """What holds for one generation of one layer, for as long as nobody writes documents for the next."""
 
-    state: tuple[str, int, int]
     frequency: dict[str, int] = field(default_factory=dict)
     extent: Extent | None = None
     vectors: Vectors | None = None
@@ -83,11 +88,11 @@ class Searcher:
     def __init__(self, encoders: Callable[[], Sequence[Encoder]]) -> None:
         self._encoders = encoders
         self._lock = threading.Lock()
-        self._memory = _Memory(("", -1, -1))
+        self._memories: OrderedDict[_State, _Memory] = OrderedDict()
 
     def ranked(self, view: View, epoch: str, question: Question) -> tuple[Ranking, bool]:
         """Every candidate that the filters let pass, best first, and whether that was known already."""
-        memory = self._memory_of((epoch, view.layer.generation, view.documents))
+        memory = self._memory_of((epoch, *view.state, view.documents))
         known = memory.ranked.get(question)
         if known is not None:
             return known, True
@@ -135,11 +140,12 @@ class Searcher:
             )  # fmt: skip
         return None, (reason,), vectors is None
 
-    def _memory_of(self, state: tuple[str, int, int]) -> _Memory:
+    def _memory_of(self, state: _State) -> _Memory:
         with self._lock:
-            if self._memory.state != state:
-                self._memory = _Memory(state)
-            return self._memory
+            memory = self._memories[state] = self._memories.pop(state, _Memory())
+            while len(self._memories) > _STATES_REMEMBERED:
+                self._memories.popitem(last=False)
+            return memory
 
     def _statistics(self, view: View, plan: Plan, memory: _Memory) -> Statistics:
         if len(memory.frequency) > _MOST_FREQUENCIES:
@@ -310,15 +316,16 @@ def _one_a_symbol(found: list[Ranked]) -> Iterable[Ranked]:
             yield each
 
 
-def searching(index: ProjectIndex, opened: Opened) -> Iterator[View]:
-    """A view, and another one where the index moved on while it was used: at most three."""
-    root = str(index.root)
+def searching(index: ProjectIndex, opened: Opened, layer: Layer | None = None) -> Iterator[View]:
+    """A view of a ref's layer, or of the working tree's, and another one where the index moved on while it was used:
+    at most three."""
+    ref = layer.id if layer is not None and layer.name else None
     for _ in range(_TRIES):
-        with viewing(opened.store, opened.lexical, root, index.source.guard.blocks) as view:
+        with viewing(opened.store, opened.lexical, str(index.root), index.source.guard.blocks, ref) as view:
             if view is None:
                 return
             yield view
-            generation = view.layer.generation
-        layer = opened.store.checkout(root)
-        if layer is None or layer.generation == generation:
+            seen = view.layer
+        now = opened.store.layer(seen.id)
+        if now is None or now.generation == seen.generation:
             return

@@ -8,21 +8,31 @@ importing file counts once; what is not in the project counts for nobody.
 
 from __future__ import annotations
 
+import posixpath
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from codecairn.cancel import Cancel
 from codecairn.parse.facts import Import
+from codecairn.rank.filters import module_of
 from codecairn.resolve.known import Known
 from codecairn.resolve.modules import Modules
+from codecairn.resolve.packages import CONFIG
 from codecairn.resolve.rules import Rules, rules_of
 from codecairn.resolve.values import Module
 from codecairn.store.version import link_table
 from codecairn.store.view import FileRow, View
+from codecairn.words import identifiers
 
 _HAVE_SUBMODULES = frozenset({"dotted", "crate"})
 _NAME_WHAT_THEY_HOLD = frozenset({"crate", "package"})
+_MOST_TOUCHED = 500
+_ANCHORS = frozenset({"go.mod", "package.json", "Cargo.toml"})
+"""What says where modules are."""
+_INDEXES = frozenset({"__init__", "index", "mod", "lib", "main"})
+"""A file of this name makes its folder a module, or ends one."""
 
 
 class Importer(NamedTuple):
@@ -34,12 +44,66 @@ def importers(view: View, cancel: Cancel) -> dict[str, int]:
     """For each file that others import, how many do."""
     named = _Named(view)
     counts = Counter[int]()
-    for row in named.known.files.values():
+    for path in named.known.files:
         cancel.check()
-        rules = rules_of(row.language).rules
-        if rules.imports != "none":
-            counts.update(named.by(Importer(row, rules)) - {row.id})
+        counts.update(named.by_path(path))
     return {named.known.rows[file].path: count for file, count in counts.items()}
+
+
+def recounted(before: View, after: View, changed: Collection[str], cancel: Cancel) -> dict[str, int]:
+    """The counts that differ between two views which differ in these paths; none is 0.
+
+    What a file imports is found otherwise only where it names something that came or went: whoever does has the name
+    in its text, and is looked at anew. Where a change may move what any import means, all are."""
+    names = _touched(before, after, changed)
+    counts = before.counts()
+    if names is None or len(names) > _MOST_TOUCHED:
+        whole = importers(after, cancel)
+        return {path: whole.get(path, 0) for path in {*whole, *counts} if whole.get(path, 0) != counts.get(path, 0)}
+    delta = Counter[str]()
+    for view, sign in ((before, -1), (after, 1)):
+        named = _Named(view)
+        using = {named.known.rows[file].path for name in names for file in view.using(name) if file in named.known.rows}
+        # Who uses a name in one view does in the other, unless it changed itself.
+        for path in sorted(using.union(changed) & named.known.files.keys()):
+            cancel.check()
+            for file in named.by_path(path):
+                delta[named.known.rows[file].path] += sign
+    return {path: counts.get(path, 0) + change for path, change in delta.items() if change}
+
+
+def _touched(before: View, after: View, changed: Collection[str]) -> set[str] | None:
+    """The names by which an import may mean something else than before; None where any import may."""
+    names: set[str] = set()
+    for path in changed:
+        one, other = before.file_at(path), after.file_at(path)
+        stem = posixpath.basename(path).partition(".")[0]
+        if posixpath.basename(path) in _ANCHORS or CONFIG.search(path):
+            return None
+        if one is None and other is None:
+            continue
+        if one is None or other is None:
+            if stem in _INDEXES or not identifiers(stem):
+                return None
+            names |= _all_names(before if one else after, one or other, stem)
+        elif (one.language, one.package) != (other.language, other.package):
+            return None
+        else:
+            names |= _top_names(before, one) ^ _top_names(after, other)
+    return names
+
+
+def _all_names(view: View, row: FileRow | None, stem: str) -> set[str]:
+    """What an import has to say, at the least one of it, to mean a file or something in it."""
+    assert row is not None
+    folder = posixpath.basename(posixpath.dirname(row.path))
+    module = re.split(r"\W+", module_of(row))
+    return {*_top_names(view, row), *identifiers(f"{stem} {folder}"), *module[-1:]} - {""}
+
+
+def _top_names(view: View, row: FileRow) -> set[str]:
+    own = {symbol.name for symbol in view.symbols(row.id) if symbol.parent < 0}
+    return own | {each.alias or each.name for each in link_table(view.links(row.id)).imports}
 
 
 class _Named:
@@ -51,6 +115,12 @@ class _Named:
         self._modules = Modules(view, self.known)
         self._held: dict[tuple[str, Module, str], Iterable[int]] = {}
         self._passed_on: dict[int, frozenset[str]] = {}
+
+    def by_path(self, path: str) -> set[int]:
+        """The other files that the file of a path imports."""
+        row = self.known.files[path]
+        rules = rules_of(row.language).rules
+        return self.by(Importer(row, rules)) - {row.id} if rules.imports != "none" else set()
 
     def by(self, importer: Importer) -> set[int]:
         imports = {(each.module, each.name) for each in self._imports(importer.row.id) if each.module}

@@ -19,7 +19,7 @@ from typing import Any
 from codecairn.source.walk import is_test
 from codecairn.store.view import FileRow, View
 
-_CONFIG = re.compile(r"(?:^|/)[jt]sconfig[^/]*\.json$")
+CONFIG = re.compile(r"(?:^|/)[jt]sconfig[^/]*\.json$")
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*[\s\S]*?\*/|,(?=\s*[}\]])')
 _BUILT = frozenset({"dist", "lib", "build", "out", "esm", "cjs", "es", "types"})
 _ENTRIES = ("source", "types", "typings", "module", "main")
@@ -90,7 +90,7 @@ class Manifests:
 
 def manifests(view: View, files: dict[str, FileRow]) -> Manifests:
     packages: dict[str, list[tuple[str, dict[str, Any]]]] = defaultdict(list)
-    configs = {path: _read(view, file) for path, file in files.items() if _CONFIG.search(path)}
+    configs = {path: _read(view, file) for path, file in files.items() if CONFIG.search(path)}
     for path, file in files.items():
         if posixpath.basename(path) == "package.json" and not is_test(path):
             package = _read(view, file)

@@ -109,11 +109,11 @@ def app(service: Service, access: Access, server: Server[Any] | None = None) -> 
     health_check = service.registry.methods.get("health/check") or tools.standard().methods["health/check"]
 
     def caller(request: Request | None) -> Connection:
-        return connections.get(_caller(access, request))
+        return connections.get(_caller(access, request), lasts=False)
 
     def connection_of(ctx: mcp.Context) -> Connection:
         session = None if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else _session(ctx.request)
-        return connections.get(f"session:{session}") if session else caller(ctx.request)
+        return connections.get(f"session:{session}", lasts=True) if session else caller(ctx.request)
 
     served = server or mcp.build(service, connection_of, "http")
     manager = StreamableHTTPSessionManager(app=served, max_request_body_size=LARGEST_BODY)

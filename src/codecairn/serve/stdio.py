@@ -146,6 +146,7 @@ class StdioDoor:
         self._service = service
         self._wire = wire
         self._connection = Connection("stdio")
+        self._unconnected = Connection("process", lasts=False)
         self._bare = BareDoor(service, "stdio")
         self._era: str | None = None
         self._sdk_has_begun = False
@@ -153,13 +154,17 @@ class StdioDoor:
         self._owed: dict[str, list[_Owed]] = {}
         self._bare_calls: dict[str, list[anyio.CancelScope]] = {}
 
+    def _connection_of(self, ctx: mcp.Context) -> Connection:
+        """Of the era without handshakes, a call has no connection: it shares with the others of the process."""
+        return self._unconnected if ctx.protocol_version == _MODERN else self._connection
+
     async def run(self) -> None:
         inbox_send, inbox = anyio.create_memory_object_stream[Any](float("inf"))
         loop = asyncio.get_running_loop()
         self._wire.start(lambda line: loop.call_soon_threadsafe(inbox_send.send_nowait, line))
         to_sdk, sdk_reads = create_context_streams[SessionMessage | Exception](0)
         sdk_writes, from_sdk = create_context_streams[SessionMessage](0)
-        server = mcp.build(self._service, lambda _ctx: self._connection, "stdio")
+        server = mcp.build(self._service, self._connection_of, "stdio")
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(server.run, sdk_reads, sdk_writes, server.create_initialization_options())
             tasks.start_soon(self._forward, from_sdk)

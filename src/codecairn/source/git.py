@@ -34,6 +34,7 @@ from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, InvalidInput, NotARepository, RefNotFound, RepositoryDenied
 from codecairn.paths import has_control, printable
 from codecairn.source import process
+from codecairn.source.failures import REPAIR, failure
 from codecairn.source.graph import CommitGraph
 from codecairn.source.process import Child, Finished
 
@@ -79,12 +80,10 @@ _QUIET = {
     "SSH_ASKPASS": "",
 }
 
-_REPAIR = "Run `git fsck` and repair it."
 # Commands that walk history, and so gain from a commit-graph.
 _WALKS = frozenset({"blame", "log", "rev-list"})
 
 _MOST_KNOWN = 10_000
-_FETCH_REFUSED = re.compile(r"promisor|lazy fetching disabled|transport '.*' not allowed")
 OBJECT_ID = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
@@ -266,7 +265,7 @@ class Git:
         if found := self._verified("HEAD^{commit}", cancel):
             return found
         if named := self._verified("HEAD", cancel):
-            raise CairnError(f"The repository is damaged: HEAD names {named}, which it does not have", remedy=_REPAIR)
+            raise CairnError(f"The repository is damaged: HEAD names {named}, which it does not have", remedy=REPAIR)
         return None
 
     def branch(self, cancel: Cancel) -> str | None:
@@ -281,13 +280,17 @@ class Git:
         asked = self.run("symbolic-ref", "--quiet", "--short", "HEAD", cancel=cancel)
         return asked.output.decode("utf-8", "replace").strip() or None
 
+    def common(self, cancel: Cancel) -> Path:
+        """The git directory that all worktrees share: where branches are."""
+        return common_dir(self.layout(cancel).git_dir)
+
     def _head_on_disk(self, cancel: Cancel) -> str | None:
         """HEAD without a process, where it is a plain file naming a plain file; git itself knows the other ways."""
         git_dir = self.layout(cancel).git_dir
         try:
             named = (git_dir / "HEAD").read_text("ascii").strip()
             if named.startswith("ref: refs/heads/"):
-                named = (git_dir / named.removeprefix("ref: ")).read_text("ascii").strip()
+                named = (common_dir(git_dir) / named.removeprefix("ref: ")).read_text("ascii").strip()
         except (OSError, ValueError):
             return None
         return named if OBJECT_ID.fullmatch(named) else None
@@ -328,46 +331,21 @@ class Git:
         ]
 
 
+def common_dir(git_dir: Path) -> Path:
+    """The git directory that a worktree's own belongs to."""
+    try:
+        named = (git_dir / "commondir").read_text("utf-8", "surrogateescape").strip()
+    except OSError:
+        return git_dir
+    return git_dir / named
+
+
 def _is_near(root: Path) -> bool:
     """Whether there can be a repository: git need not be started to learn that there is none."""
     try:
         return (root / "HEAD").exists() or any((each / ".git").exists() for each in (root, *root.parents))
     except OSError:
         return True
-
-
-def lacks_objects(finished: Finished) -> bool:
-    """Whether git wanted to fetch what a partial clone left out, and was not let."""
-    return _FETCH_REFUSED.search(finished.complaint) is not None
-
-
-def damage(finished: Finished, what: str) -> CairnError:
-    if lacks_objects(finished):
-        return CairnError(
-            "The repository is a partial clone and lacks the objects this needs",
-            remedy="Fetch them yourself (git fetch --refetch --no-filter); this server opens no network connection.",
-        )
-    return CairnError(f"The repository is damaged: {printable(what)}", remedy=_REPAIR)
-
-
-def failure(finished: Finished) -> CairnError:
-    """What git's complaint means to a caller."""
-    said = finished.complaint
-    line = next(
-        (text for text in said.splitlines() if text.startswith(("fatal:", "error:"))),
-        said.splitlines()[0] if said else "",
-    )
-    if "dubious ownership" in said or "Permission denied" in said or "Operation not permitted" in said:
-        return RepositoryDenied("Cannot access git repository", details=printable(line))
-    if "not a git repository" in said:
-        return NotARepository("This project is not a git repository")
-    if "must be run in a work tree" in said:
-        return NotARepository(
-            "This repository is bare: it has no working directory", remedy="Give two refs to compare."
-        )
-    if lacks_objects(finished) or "bad object" in said or "unable to read" in said or "corrupt" in said:
-        return damage(finished, line)
-    return CairnError(f"git failed with status {finished.status}: {printable(line)}")
 
 
 def _copy_index(source: Path, target: Path) -> None:

@@ -19,7 +19,8 @@ from typing import IO, NamedTuple
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, TimedOut
 from codecairn.source import process
-from codecairn.source.git import OBJECT_ID, Git, failure, lacks_objects
+from codecairn.source.failures import failure, lacks_objects
+from codecairn.source.git import OBJECT_ID, Git
 
 LINK = 0o120000
 SUBMODULE = 0o160000

@@ -63,7 +63,7 @@ UNTRACKED = "ignored by .gitignore"
 VENDORED = "vendored"
 
 RULES = ".cairnignore"
-_LARGEST_RULES = 1 << 18
+LARGEST_RULES = 1 << 18
 _MOST_WARNINGS = 20
 
 TOOL_FOLDERS = frozenset(
@@ -136,7 +136,7 @@ def list_files(
 ) -> Listing:
     """The candidates below a project root. `vendor` lists other people's code too, though never node_modules; `only`
     asks about these paths and what lies below them."""
-    sieve = _Sieve(root, guard, vendor=vendor)
+    sieve = Sieve(root, guard, vendor=vendor)
     try:
         layout = git.layout(cancel)
     except NotARepository:
@@ -170,7 +170,7 @@ def ignored_by_git(git: Git, cancel: Cancel) -> frozenset[str]:
     return frozenset(path.rstrip("/") for path in map(_decoded, names) if path)
 
 
-def _list_with_git(sieve: _Sieve, git: Git, cancel: Cancel, only: Sequence[str] | None) -> None:
+def _list_with_git(sieve: Sieve, git: Git, cancel: Cancel, only: Sequence[str] | None) -> None:
     below = ("--", *only) if only is not None else ()
     output = git.read("ls-files", "-z", "--cached", "--others", "--exclude-standard", *below, cancel=cancel)
     names = output.split(b"\0")
@@ -194,7 +194,7 @@ class _Folder(NamedTuple):
     rules: Rules
 
 
-class _Sieve:
+class Sieve:
     """Takes paths, keeps the files that pass and counts the rest."""
 
     def __init__(self, root: Path, guard: Guard, *, vendor: bool) -> None:
@@ -289,6 +289,9 @@ class _Sieve:
             return VENDORED
         if rules.drops(path, folder=True):
             return IGNORED
+        return self._is_linked(path)
+
+    def _is_linked(self, path: str) -> str | None:
         try:
             return LINK if _is_link(lstat(self._base + path)) else None
         except OSError as error:
@@ -298,7 +301,7 @@ class _Sieve:
         path = f"{folder}/{name}" if folder else name
         if not lexists(self._base + path):  # a tenth of what trying to read costs, and most folders have none
             return above
-        content = read_text(self._root, path, _LARGEST_RULES)
+        content = read_text(self._root, path, LARGEST_RULES)
         if not isinstance(content, Skip):
             return Rules(folder, content.text.decode("utf-8", "replace"), above)
         if content.reason != Skip.GONE:
@@ -322,7 +325,7 @@ class _Sieve:
             ignored = self._rules(folder, ".gitignore", ignored)
         for name, is_folder in entries.items():
             path = f"{folder}/{name}" if folder else name
-            if not _is_showable(name):
+            if not is_showable(name):
                 self.excluded[UNNAMEABLE] += 1
             elif is_folder:
                 reason = self._folder(path).reason or (UNTRACKED if ignored.drops(path, folder=True) else None)
@@ -355,7 +358,7 @@ def _decoded(name: bytes) -> str | None:
     return None if has_control(path) else path
 
 
-def _is_showable(name: str) -> bool:
+def is_showable(name: str) -> bool:
     return name.isprintable() or _decoded(name.encode("utf-8", "surrogatepass")) is not None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -152,6 +152,16 @@ class IndexStore:
         with self.reading() as database:
             return refs_in(database, scope)
 
+    def overlays(self) -> list[Layer]:
+        """Every ref that is laid over a base, in whatever scope."""
+        with self.reading() as database:
+            rows = database.execute("SELECT * FROM layer WHERE base IS NOT NULL ORDER BY name, scope")
+            return [layer_of(row) for row in rows]
+
+    def ref_names(self) -> set[str]:
+        with self.reading() as database:
+            return {row[0] for row in database.execute("SELECT DISTINCT name FROM layer WHERE name <> ''")}
+
     def manifest(self, layer: int) -> dict[str, Entry]:
         with self.reading() as database:
             rows = database.execute(
@@ -182,6 +192,12 @@ class IndexStore:
                 if ids:
                     found[path] = ids
         return found
+
+    def versions_of(self, contents: Mapping[str, bytes]) -> list[tuple[str, bytes, int, str]]:
+        """The versions known of these contents by path: path, blob, version, language."""
+        ask = "SELECT path, blob, id, language FROM file WHERE path = ? AND blob = ?"
+        with self.reading() as database:
+            return [row for each in contents.items() for row in database.execute(ask, each)]
 
     def totals(self, layer: int) -> Totals:
         with self.reading() as database:

@@ -32,7 +32,7 @@ from pathlib import Path
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError
-from codecairn.source.git import Git
+from codecairn.source.git import Git, common_dir
 
 _CACHE_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Everything here can be made again by Cairn.\n"
 _HOUR_S = 3600.0
@@ -62,7 +62,7 @@ def project_folder(home: Path, root: Path, git: Git) -> Path:
 
 def index_folder(home: Path, root: Path, git_dir: Path | None) -> Path:
     """The folder for the index of the repository, or of the folder, at `root`; made if it is not there."""
-    shared = _common(git_dir) if git_dir else root
+    shared = common_dir(git_dir) if git_dir else root
     key = hashlib.sha256(os.fsencode(shared.resolve())).hexdigest()[:24]
     indexes = private(home / "indexes")
     tag = indexes / "CACHEDIR.TAG"
@@ -70,15 +70,6 @@ def index_folder(home: Path, root: Path, git_dir: Path | None) -> Path:
         if not tag.exists():  # backups pass it over, and so do we where the data lies inside a project
             tag.write_text(_CACHE_TAG, "ascii")
     return private(indexes / key)
-
-
-def _common(git_dir: Path) -> Path:
-    """The git directory that a worktree's own belongs to."""
-    try:
-        named = (git_dir / "commondir").read_text("utf-8", "surrogateescape").strip()
-    except OSError:
-        return git_dir
-    return git_dir / named
 
 
 def current_epoch(folder: Path) -> Path | None:
@@ -117,17 +108,16 @@ def use_epoch(folder: Path, epoch: Path) -> None:
         partial.replace(folder / "current")
 
 
-def note_use(folder: Path) -> None:
-    """Remember, by the hour, that somebody asked something of this index."""
-    mark = folder / "used"
+def note_use(folder: Path, mark: str = "used", every: float = _HOUR_S) -> None:
+    """Remember, by the hour, that somebody asked something of this index, or of what else has a mark."""
     with contextlib.suppress(OSError):
-        if time.time() - (last_used(folder) or 0) > _HOUR_S:
-            mark.touch(mode=0o600)
+        if time.time() - (last_used(folder, mark) or 0) > every:
+            (folder / mark).touch(mode=0o600)
 
 
-def last_used(folder: Path) -> float | None:
+def last_used(folder: Path, mark: str = "used") -> float | None:
     try:
-        return (folder / "used").stat().st_mtime
+        return (folder / mark).stat().st_mtime
     except OSError:
         return None
 

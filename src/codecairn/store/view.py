@@ -155,6 +155,18 @@ class View:
             self._importers[path] = row[0] if row else 0
         return self._importers[path]
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether the counts of imports are those of what is visible."""
+        own = self.layer.counted == self.layer.generation
+        below = self._base if self.layer.base is not None else None
+        return own and (below is None or below.counted == below.generation)
+
+    def counts(self) -> dict[str, int]:
+        """How many other files import each that any does."""
+        ask = f"SELECT path, importers FROM popularity WHERE {self._counted} AND importers > 0"  # noqa: S608 - our own
+        return dict(self._database.execute(ask).fetchall())
+
     def symbol_counts(self) -> dict[int, int]:
         """How many symbols each visible file has, of those that have any."""
         ask = f"SELECT file.id, symbols FROM manifest JOIN file ON file.id = file WHERE {self._visible} AND symbols > 0"  # noqa: S608

@@ -23,7 +23,7 @@ from codecairn.tools import Call, tool
 from codecairn.tools.cut import budget
 from codecairn.tools.references import ReferredSymbol, referred
 from codecairn.tools.symbols import SymbolName, check_name
-from codecairn.tools.views import Cursor, Ref, Workspace, check_ref, looked_at, newest, offset_of, project_of
+from codecairn.tools.views import Cursor, Ref, Workspace, looked_at, newest, offset_of, project_of
 
 _ROW = 110
 """Characters of an edge or of a node, beside its names."""
@@ -40,6 +40,7 @@ class GraphNode(Struct, frozen=True, kw_only=True):
     kind: str
     path: str
     line_start: int
+    source_layer: str
 
 
 class GraphEdge(Struct, frozen=True, kw_only=True, rename={"caller": "from", "callee": "to"}):
@@ -76,8 +77,7 @@ def get_call_graph(
     """Who calls a function (depth below 0) and what it calls, several calls far. Use it to see what a change
     reaches."""
     project = project_of(call, workspace)
-    stands = looked_at(call, project)
-    check_ref(ref, stands)
+    stands = looked_at(call, project, ref)
     check_name(symbol_name)
     offset = offset_of(cursor)
 
@@ -150,16 +150,18 @@ def _answered(engine: Engine, root: Definition, walk: Walk, page: _Page, stands:
 
 def _node(engine: Engine, node: Node, number: int, depth: int) -> GraphNode:
     scope = engine.scope(node.file)
+    layer = engine.view.source_layer(scope.row.path, node.file)
     if node.number < 0:
         stem = scope.row.path.rpartition("/")[2].partition(".")[0]
         return GraphNode(
             id=number, depth=depth, name=stem, qualified_name=_qualified(engine, node), kind="module",
-            path=scope.row.path, line_start=1,
+            path=scope.row.path, line_start=1, source_layer=layer,
         )  # fmt: skip
     symbol = scope.symbols[node.number]
     return GraphNode(
         id=number, depth=depth, name=symbol.name, qualified_name=_qualified(engine, node),
         kind=SHORT_KINDS.get(symbol.kind, symbol.kind), path=scope.row.path, line_start=symbol.name_line,
+        source_layer=layer,
     )  # fmt: skip
 
 

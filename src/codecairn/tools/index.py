@@ -11,8 +11,9 @@ from msgspec import Meta, Struct
 
 from codecairn.index.batch import Report
 from codecairn.index.run import Options
-from codecairn.index.standing import Standing, standing
+from codecairn.index.standing import LIVE, Standing, standing
 from codecairn.project import Project
+from codecairn.source.refs import tip_of
 from codecairn.store import place
 from codecairn.store.lexical import size_of
 from codecairn.store.schema import SCHEMA
@@ -63,13 +64,15 @@ def index_codebase(
     force_reindex: Annotated[bool, Meta(description="Build anew, unchanged files too")] = False,
     include_tests: Annotated[bool, Meta(description="Index test files")] = True,
     include_vendor: Annotated[bool, Meta(description="Index vendored code")] = False,
+    ref: Annotated[str | None, Meta(description="Branch, tag or commit to index, without a checkout")] = None,
 ) -> Indexed:
-    """Index a project, or bring its index up to date; only changed files are read. The server keeps its own root
-    indexed: use it for another project, or to index with other options."""
+    """Index a project or a branch of it, or bring the index up to date; only what is new is read. The server keeps its
+    own root indexed: use it for another project, other options or a branch."""
     project = call.projects.named(path, param="path")
-    options = Options(include_tests, include_vendor)
-    report = project.index.index(options, force=force_reindex, cancel=call.cancel, progress=_Told(call))
-    stands = standing(project.index, call.cancel)
+    options, index = Options(include_tests, include_vendor), project.index
+    tip = tip_of(project.git, ref, call.cancel) if ref not in (None, LIVE) else None
+    report = index.index(options, force=force_reindex, cancel=call.cancel, progress=_Told(call), ref=tip)
+    stands = standing(index, call.cancel, tip.name if tip else None)
     errors = [FailedFile(file=file, error=why) for file, why in sorted(report.failed.items())]
     return Indexed(
         success=True, project_id=project_id(project), statistics=_statistics(project, report),

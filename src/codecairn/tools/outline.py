@@ -20,7 +20,7 @@ from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
 from codecairn.tools.cut import budget
-from codecairn.tools.views import Cursor, Ref, Workspace, check_ref, newest, offset_of, project_of, ready
+from codecairn.tools.views import Cursor, Ref, Workspace, newest, offset_of, project_of, ready
 
 _AROUND_ROWS = 1_500
 """Characters of an answer that are no symbols."""
@@ -56,6 +56,7 @@ class OutlinedFile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     path: str
     language: str
     lines: int
+    source_layer: str
     symbols: list[OutlineSymbol]
     omitted_symbols: int = 0
 
@@ -100,8 +101,7 @@ def get_file_outline(
     """The symbols of a file, nested, with signatures and lines. Use it before reading a file, or to see what a folder
     holds."""
     project = project_of(call, workspace)
-    stands = ready(call, project)
-    check_ref(ref, stands)
+    stands = ready(call, project, ref)
     given, offset = project.guard.inside(path), offset_of(cursor)
     page = newest(stands, project, lambda view: _page(view, project, given, offset, limit))
     page = page or _Page([], [], 0, 0, 0, None)
@@ -133,7 +133,10 @@ def _file_page(view: View, file: FileRow, offset: int, limit: int | None) -> _Pa
     symbols = _sections(view, file) if file.language in PROSE else view.symbols(file.id)
     count = _fitting(symbols[offset:], limit)
     shown = symbols[offset : offset + count]
-    entry = OutlinedFile(path=file.path, language=file.language, lines=file.lines, symbols=_nested(symbols, shown))
+    entry = OutlinedFile(
+        path=file.path, language=file.language, lines=file.lines, source_layer=view.source_layer(file.path, file.id),
+        symbols=_nested(symbols, shown),
+    )  # fmt: skip
     after = offset + count
     return _Page(
         [entry], [], len(symbols), 1, int(not symbols), after if after < len(symbols) else None, view.complaint(file.id)
@@ -234,7 +237,8 @@ def _filled(view: View, files: list[FileRow], limit: int | None) -> Iterator[Out
         if place and (room < 0 or left < 0):
             return
         yield OutlinedFile(
-            path=file.path, language=file.language, lines=file.lines, symbols=[_entry(each, []) for each in shown],
+            path=file.path, language=file.language, lines=file.lines,
+            source_layer=view.source_layer(file.path, file.id), symbols=[_entry(each, []) for each in shown],
             omitted_symbols=len(top) - len(shown),
         )  # fmt: skip
 

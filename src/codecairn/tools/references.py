@@ -19,7 +19,7 @@ from codecairn.resolve.references import Reference, Unresolved, references_to
 from codecairn.resolve.values import Definition
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
-from codecairn.tools.views import Cursor, Ref, Workspace, check_ref, epoch, looked_at, newest, offset_of, project_of
+from codecairn.tools.views import Cursor, Ref, Workspace, epoch, looked_at, newest, offset_of, project_of
 
 EdgeType = Literal["imports", "calls", "implements", "extends", "references"]
 SymbolName = Annotated[
@@ -86,8 +86,7 @@ def find_references(
     if line is not None and path is None:
         raise InvalidInput("A line needs its path", param="path", reason="line is given without path")
     project = project_of(call, workspace)
-    stands = looked_at(call, project)
-    check_ref(ref, stands)
+    stands = looked_at(call, project, ref)
     offset = offset_of(cursor)
 
     def answer(view: View) -> References:
@@ -173,7 +172,8 @@ def referred(engine: Engine, target: Definition) -> ReferredSymbol:
 def _place(engine: Engine, each: Reference | Unresolved) -> dict[str, Any]:
     scope = engine.scope(each.file)
     return {
-        "path": scope.row.path, "line_start": each.line, "edge_type": each.kind, "source_layer": "base",
+        "path": scope.row.path, "line_start": each.line, "edge_type": each.kind,
+        "source_layer": engine.view.source_layer(scope.row.path, each.file),
         "context": _context(scope.source.line(each.line), each.column),
         "from_symbol": symbol_around(engine, each.file, each.symbol),
     }  # fmt: skip

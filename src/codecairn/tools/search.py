@@ -20,7 +20,7 @@ from codecairn.rank.show import extent_of, shown
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.index import ProjectPath
-from codecairn.tools.views import Cursor, Ref, Workspace, check_ref, epoch, offset_of, project_of, ready, views
+from codecairn.tools.views import Cursor, Ref, Workspace, epoch, offset_of, project_of, ready, views
 
 _LONGEST_QUERY = 1000
 _MOST_EXACT_NUMBER = (1 << 53) - 1
@@ -64,6 +64,7 @@ class SearchResult(Struct, frozen=True, kw_only=True):
     ranking_score: float
     symbol: FoundSymbol | None
     file: FoundFile
+    source_layer: str
     content: str
     context_before: str
     context_after: str
@@ -107,6 +108,7 @@ def search_code(
     language: Annotated[str | None, Meta(description="Only this language")] = None,
     path_filter: Annotated[str | None, Meta(description="Only below this folder, or matching this glob")] = None,
     cursor: Cursor = None,
+    ref: Ref = None,
 ) -> SearchAnswer:
     """Where is this done? Finds the functions, classes and documents for a question in words, a name, a path or an
     error message, best first. Use it before grep: it knows parts of names and ranks definitions first."""
@@ -114,7 +116,8 @@ def search_code(
     project = call.projects.named(path, param="path")
     asked = _asked(call, query, filters, search_mode, language, path_filter)
     offset = offset_of(cursor)
-    page, stands = _page(call, project, asked, offset, limit)
+    stands = ready(call, project, ref)
+    page = _page(project, stands, asked, offset, limit)
     ms = (time.perf_counter() - began) * 1000
     after = offset + len(page.results)
     is_cut = after < page.total
@@ -155,15 +158,14 @@ def _asked(
     return Question(query, mode, wanted, candidates, frozenset(call.connection.recent_files))
 
 
-def _page(call: Call, project: Project, asked: Question, offset: int, limit: int) -> tuple[_Page, Standing]:
-    stands = ready(call, project)
+def _page(project: Project, stands: Standing, asked: Question, offset: int, limit: int) -> _Page:
     page = _Page([], 0, is_known=False, is_capped=False)
     for view in views(stands, project):
         found, is_known = project.searcher.ranked(view, epoch(stands), asked)
         part = found.results[offset : offset + limit]
         results = [_result(view, each, offset + place) for place, each in enumerate(part, 1)]
         page = _Page(results, len(found.results), is_known, found.is_capped, found.warnings)
-    return page, stands
+    return page
 
 
 def _metadata(stands: Standing, warnings: tuple[str, ...], *, is_cut: bool) -> dict[str, Any]:
@@ -190,7 +192,8 @@ def _result(view: View, ranked: Ranked, place: int) -> SearchResult:
             path=file.path, package=package_of(file), start_line=text.start_line, end_line=text.end_line,
             language=file.language,
         ),
-        content=text.content, context_before=text.before, context_after=text.after, content_cut=text.is_cut,
+        source_layer=view.source_layer(file.path, file.id), content=text.content,
+        context_before=text.before, context_after=text.after, content_cut=text.is_cut,
         content_start_line=text.content_start_line,
     )  # fmt: skip
 
@@ -236,8 +239,7 @@ def explain_ranking(
     """Why a search result stands where it stands. Use it to see every contribution to a score with the reason in words,
     or what a place lacked that was not found."""
     project = project_of(call, workspace)
-    stands = ready(call, project)
-    check_ref(ref, stands)
+    stands = ready(call, project, ref)
     asked = _asked(call, query, filters, search_mode, language, path_filter, limit)
     for view in views(stands, project):
         ranking = project.searcher.ranked(view, epoch(stands), asked)[0]
@@ -270,7 +272,7 @@ def _explained(view: View, query: str, ranked: Ranked, place: int, metadata: dic
         query=query,
         result=ExplainedResult(
             path=candidate.path, line_start=start, line_end=end, kind=SHORT_KINDS.get(candidate.kind, candidate.kind),
-            name=candidate.name, source_layer="base", rank=place,
+            name=candidate.name, source_layer=view.source_layer(candidate.path, candidate.file), rank=place,
         ),
         scoring={**ranked.contributions, "total": ranked.total},
         scoring_details=reasons(ranked),

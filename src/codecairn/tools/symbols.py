@@ -17,7 +17,7 @@ from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.resolve.inherited import inherited
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
-from codecairn.tools.views import Cursor, Ref, Workspace, check_ref, newest, offset_of, project_of, ready
+from codecairn.tools.views import Cursor, Ref, Workspace, newest, offset_of, project_of, ready
 
 LONGEST_NAME = 500
 _ROOM = 12_000
@@ -75,8 +75,7 @@ def find_symbol(
     """The definition of a name with its source, exact before near. Use it when you know a name, or part of one, instead
     of grep."""
     project = project_of(call, workspace)
-    stands = ready(call, project)
-    check_ref(ref, stands)
+    stands = ready(call, project, ref)
     check_name(symbol_name)
     wanted = Filters(
         kinds=frozenset({_kind(kind)} if kind else ()), path_filter=checked_path(path or ""),
@@ -114,7 +113,7 @@ def _page(view: View, name: str, wanted: Filters, offset: int, limit: int) -> tu
         raise _not_found(view, name, wanted)
     page = found[offset : offset + limit]
     bodies = _bodies(view, page if page and page[0].match != "near" else page[:1])
-    return [_shown(each, bodies.get(place)) for place, each in enumerate(page)], len(found)
+    return [_shown(view, each, bodies.get(place)) for place, each in enumerate(page)], len(found)
 
 
 def _not_found(view: View, name: str, wanted: Filters) -> SymbolNotFound:
@@ -144,14 +143,15 @@ def _bodies(view: View, page: list[Named]) -> dict[int, Body]:
     return bodies
 
 
-def _shown(each: Named, body: Body | None) -> SymbolFound:
+def _shown(view: View, each: Named, body: Body | None) -> SymbolFound:
     file, symbol = each.file, each.symbol
     doc = symbol.doc.strip().split("\n")[0][:_LONGEST_DOC]
     return SymbolFound(
         name=symbol.name, qualified_name=qualified_name(file, symbol), kind=SHORT_KINDS.get(symbol.kind, symbol.kind),
         match=each.match, language=file.language, path=file.path, line_start=symbol.name_line,
         line_end=symbol.end_line, signature=symbol.signature, symbol_id=symbol_id(file, symbol),
-        symbol_stable_id=stable_id(file, symbol), source_layer="base", doc=doc if doc and body is None else None,
-        body=body.text if body else None, body_start_line=body.start_line if body else None,
+        symbol_stable_id=stable_id(file, symbol), source_layer=view.source_layer(file.path, file.id),
+        doc=doc if doc and body is None else None, body=body.text if body else None,
+        body_start_line=body.start_line if body else None,
         body_cut=body.is_cut if body else False,
     )  # fmt: skip

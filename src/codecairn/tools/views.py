@@ -7,9 +7,9 @@ from typing import Annotated, TypeVar
 
 from msgspec import Meta
 
-from codecairn.errors import InvalidInput, NotReady, RefNotFound
+from codecairn.errors import InvalidInput, NotReady
+from codecairn.index.overlays import note_ref_use
 from codecairn.index.standing import Standing, standing
-from codecairn.paths import printable
 from codecairn.project import Project
 from codecairn.rank.search import searching
 from codecairn.store.view import View
@@ -19,7 +19,7 @@ _LONGEST_CURSOR = 9
 _Answer = TypeVar("_Answer")
 
 Workspace = Annotated[str | None, Meta(description="Project root (default: the served one)")]
-Ref = Annotated[str | None, Meta(description="Branch (default: the working tree)")]
+Ref = Annotated[str | None, Meta(description="Branch, tag or commit (default: the working tree)")]
 Cursor = Annotated[str | None, Meta(description="next_cursor of the page before")]
 
 
@@ -27,15 +27,18 @@ def project_of(call: Call, workspace: str | None) -> Project:
     return call.projects.named(workspace, param="workspace") if workspace else call.project
 
 
-def looked_at(call: Call, project: Project) -> Standing:
-    """How the index stands; what goes wrong from here on says so too."""
-    stands = standing(project.index, call.cancel)
+def looked_at(call: Call, project: Project, ref: str | None = None) -> Standing:
+    """How the index stands of the ref asked for, else of the connection's, else of the working tree; what goes wrong
+    from here on says so too."""
+    stands = standing(project.index, call.cancel, ref if ref is not None else call.connection.refs.get(project.root))
+    if stands.layer is not None and stands.opened is not None and stands.layer.name:
+        note_ref_use(stands.opened.folder, stands.layer)
     call.metadata = stands.metadata()
     return stands
 
 
-def ready(call: Call, project: Project) -> Standing:
-    stands = looked_at(call, project)
+def ready(call: Call, project: Project, ref: str | None = None) -> Standing:
+    stands = looked_at(call, project, ref)
     if stands.layer is None and stands.indexing in ("not_indexed", "failed"):
         raise NotReady("Project not indexed", details=stands.warnings)
     return stands
@@ -44,7 +47,7 @@ def ready(call: Call, project: Project) -> Standing:
 def views(stands: Standing, project: Project) -> Iterator[View]:
     """A view, and another one where the index moved on meanwhile; none where nothing is indexed yet."""
     if stands.opened is not None:
-        yield from searching(project.index, stands.opened)
+        yield from searching(project.index, stands.opened, stands.layer)
 
 
 def newest(stands: Standing, project: Project, answer: Callable[[View], _Answer]) -> _Answer | None:
@@ -66,10 +69,3 @@ def offset_of(cursor: str | None) -> int:
     if not cursor.isascii() or not cursor.isdigit() or len(cursor) > _LONGEST_CURSOR:
         raise InvalidInput("Not a cursor of this tool", param="cursor", reason="give next_cursor as it was")
     return int(cursor)
-
-
-def check_ref(ref: str | None, stands: Standing) -> None:
-    if ref is not None and ref not in ("live", "HEAD", stands.ref):
-        raise RefNotFound(
-            f"Not indexed: {printable(ref)}", ref=printable(ref), remedy="Leave ref out to search the working tree."
-        )

@@ -1,0 +1,223 @@
+"""Refs, indexed from git's objects: nothing is checked out, and only what was never seen is read.
+
+The default branch is the base, whole; another ref is the difference between the two trees. A run that has brought the
+working tree up to date does the same for the base, for the branch that is checked out and for every ref indexed before
+that has moved; a ref that was never indexed is when somebody asks for it by name.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from codecairn.errors import CairnError, Cancelled
+from codecairn.index.blobs import read_entries
+from codecairn.index.digest import all_readers
+from codecairn.source.objects import Entry, tree, tree_changes
+from codecairn.source.refs import Tip, commit_of, default_branch, merge_base
+from codecairn.source.trees import RULE_NAMES, TreeSieve, rule_files, sieve_of
+from codecairn.source.walk import is_test
+from codecairn.store.layers import Layer, Scope
+from codecairn.store.overlays import OverlayWriter, gone
+from codecairn.store.view import View, viewing
+
+if TYPE_CHECKING:
+    from codecairn.index.run import Run
+
+
+@dataclass(frozen=True)
+class _Change:
+    """What a layer is to say: entries of a tree to index, and paths that are no more."""
+
+    entries: Mapping[str, Entry]
+    gone: frozenset[str]
+    rules: dict[str, str]
+    excluded: dict[str, int]
+
+    @property
+    def paths(self) -> set[str]:
+        return {*self.entries, *self.gone}
+
+
+class Refs:
+    def __init__(self, run: Run, scope: Scope) -> None:
+        self._run = run
+        self._git = run.source.git
+        self._scope = scope
+        self._store = run.store
+        self._writer = OverlayWriter(run.store)
+
+    @cached_property
+    def _readers(self) -> str:
+        return all_readers()
+
+    def keep_up(self, also: Collection[str] = frozenset()) -> None:
+        """The base, the branch that is checked out, what was indexed before and has moved, and these."""
+        base = self._based()
+        if base is None:
+            return
+        current = self._git.branch(self._run.cancel)
+        known = {layer.name: layer for layer in self._store.refs(self._scope.key)}
+        for name in sorted({*known, *also, *([current] if current else [])} - {base.name}):
+            commit = commit_of(self._git, name, self._run.cancel)
+            if commit is not None and not self._is_current(known.get(name), commit):
+                self._attempted(Tip(name, commit), base)
+
+    def _attempted(self, tip: Tip, base: Layer) -> None:
+        """One ref that cannot be read is no reason to leave the others out."""
+        try:
+            self._laid(tip, base)
+        except Cancelled:
+            raise
+        except CairnError as error:
+            self._run.report.warnings.append(f"{tip.name} could not be indexed: {error.message}")
+
+    def index(self, tip: Tip) -> Layer:
+        """One ref, by name."""
+        base = self._based()
+        if base is None or tip.name == base.name:
+            assert base is not None, "a ref that has a commit was named"
+            return base
+        known = next((each for each in self._store.refs(self._scope.key) if each.name == tip.name), None)
+        return known if known and self._is_current(known, tip.commit) else self._laid(tip, base)
+
+    def _is_current(self, layer: Layer | None, commit: str) -> bool:
+        return layer is not None and layer.head == commit and layer.extractors == self._readers and not self._run.anew
+
+    def _based(self) -> Layer | None:
+        """The base at the tip of the default branch; None where nothing was ever committed."""
+        tip = default_branch(self._git, self._run.cancel)
+        if tip is None:
+            return None
+        base = self._store.base(self._scope.key)
+        if base is None:
+            return self._founded(tip)
+        if base.name == tip.name and self._is_current(base, tip.commit):
+            return base if base.counted == base.generation else self._finished(base, None, ())
+        return self._moved(base, tip)
+
+    def _founded(self, tip: Tip) -> Layer:
+        change = self._whole(tip)
+        last = read_entries(self._run, self._scope.prefix, change.entries)
+        facts = self._facts(tip, change)
+        base = self._writer.found_base(self._scope, tip.name, last.versions, last.entries, last.vectors, **facts)
+        with viewing(self._store, self._run.lexical, str(self._run.source.root), self._is_blocked) as folder:
+            return self._finished(base, folder, self._differing(base, folder) if folder else ())
+
+    def _differing(self, base: Layer, folder: View) -> set[str]:
+        """The paths of which a working tree has another version than the base."""
+        one, other = (
+            {(entry.path, entry.file) for entry in self._store.manifest(layer.id).values() if entry.file is not None}
+            for layer in (base, folder.layer)
+        )
+        return {path for path, _ in one ^ other}
+
+    def _moved(self, base: Layer, tip: Tip) -> Layer:
+        change = self._between(base, tip)
+        last = read_entries(self._run, self._scope.prefix, change.entries)
+        facts = self._facts(tip, change)
+        with self._viewed(base) as before:  # as it was: what is published meanwhile is not seen in it
+            moved = self._writer.move(base, tip.name, last.versions, last.entries, change.gone, last.vectors, **facts)
+            return self._finished(moved, before, change.paths)
+
+    def _laid(self, tip: Tip, base: Layer) -> Layer:
+        change = self._between(base, tip)
+        last = read_entries(self._run, self._scope.prefix, change.entries)
+        facts = self._facts(tip, change)
+        parted = merge_base(self._git, base.head, tip.commit, self._run.cancel) or ""
+        entries = [*last.entries, *map(gone, sorted(change.gone))]
+        layer = self._writer.lay(
+            self._scope, tip.name, base, last.versions, entries, last.vectors, merge_base=parted, **facts
+        )
+        with self._viewed(base) as below:
+            return self._finished(layer, below, change.paths)
+
+    def _finished(self, layer: Layer, before: View | None, changed: Collection[str]) -> Layer:
+        run = self._run
+        if run.vectors is not None:
+            run.report.warnings += run.vectors.catch_up(layer.id)
+            run.report.vectors = run.vectors.made
+        self._count(layer, before, changed)
+        run.collect()
+        found = self._store.layer(layer.id)
+        assert found is not None
+        return found
+
+    def _count(self, layer: Layer, before: View | None, changed: Collection[str]) -> None:
+        """Who imports whom: what differs from what was counted before, or all of it where nothing was."""
+        run = self._run
+        with self._viewed(layer) as view:
+            if before is not None and before.is_counted:
+                other = run.importers.recount(before, view, changed, run.cancel)
+            else:
+                other = _differences(view.counts(), run.importers.count(view, run.cancel))
+        is_elsewhere = before is not None and before.layer.id not in (layer.id, layer.base)
+        if is_elsewhere and before is not None and before.is_counted:  # a working tree: it has no rows of ours
+            other = {**before.counts(), **other}
+        self._writer.count(layer, other)
+
+    def _between(self, base: Layer, tip: Tip) -> _Change:
+        """How the base becomes another commit: by the difference of the trees, or by looking at the whole where the
+        rules changed, or the readers did, or what the base was is no more."""
+        is_readable = base.extractors == self._readers and not self._run.anew
+        change = self._difference(base, tip) if is_readable else None
+        if change is not None:
+            return change
+        whole = self._whole(tip)
+        known = self._store.manifest(base.id)
+        return _Change(whole.entries, frozenset(known.keys() - whole.entries.keys()), whole.rules, whole.excluded)
+
+    def _difference(self, base: Layer, tip: Tip) -> _Change | None:
+        prefix = self._scope.prefix
+        try:
+            changes = tree_changes(self._git, base.head, tip.commit, self._run.cancel, prefix=prefix)
+        except Cancelled:
+            raise
+        except CairnError:  # the base's commit is no more: its branch was forced, and git has cleaned up
+            return None
+        if any(change.path.rpartition("/")[2] in RULE_NAMES for change in changes):
+            return None
+        sieve = self._sieve(base.rules)
+        for change in changes:
+            if change.id:
+                sieve.take_entry(Entry(change.path, change.mode, change.id, None))
+        entries = self._wanted(sieve)
+        paths = {change.path.removeprefix(prefix) for change in changes}
+        return _Change(entries, frozenset(paths - entries.keys()), base.rules, {})
+
+    def _whole(self, tip: Tip) -> _Change:
+        listed = tree(self._git, tip.commit, self._scope.prefix, self._run.cancel)
+        rules = rule_files(listed, self._scope.prefix)
+        sieve = self._sieve(rules)
+        for entry in listed:
+            sieve.take_entry(entry)
+        return _Change(self._wanted(sieve), frozenset(), rules, dict(sieve.excluded))
+
+    def _sieve(self, rules: Mapping[str, str]) -> TreeSieve:
+        source, scope = self._run.source, self._scope
+        return sieve_of(self._git, scope.prefix, source.guard, rules, self._run.cancel, vendor=scope.vendor)
+
+    def _wanted(self, sieve: TreeSieve) -> dict[str, Entry]:
+        return {path: entry for path, entry in sieve.entries.items() if self._scope.tests or not is_test(path)}
+
+    def _facts(self, tip: Tip, change: _Change) -> dict[str, Any]:
+        said = {"head": tip.commit, "extractors": self._readers, "finished_at": time.time(), "rules": change.rules}
+        return {**said, "excluded": change.excluded} if change.excluded else said
+
+    @contextmanager
+    def _viewed(self, layer: Layer) -> Iterator[View]:
+        with viewing(self._store, self._run.lexical, "", self._is_blocked, layer.id) as view:
+            assert view is not None
+            yield view
+
+    def _is_blocked(self, path: str) -> bool:
+        return self._run.source.guard.blocks(path)
+
+
+def _differences(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
+    """What changed, a count that is no more as none."""
+    return {path: after.get(path, 0) for path in {*before, *after} if before.get(path, 0) != after.get(path, 0)}

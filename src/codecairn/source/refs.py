@@ -1,0 +1,133 @@
+"""What a repository calls its commits: the default branch, the ref a caller means, the worktrees there are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from codecairn.cancel import Cancel
+from codecairn.errors import CairnError, RefNotFound
+from codecairn.paths import has_control, printable
+from codecairn.source.git import OBJECT_ID, Git
+
+_HEADS = "refs/heads/"
+_KINDS = (_HEADS, "refs/tags/", "refs/remotes/")
+_GUESSES = ("main", "master")
+
+
+class Tip(NamedTuple):
+    name: str
+    """A branch, a remote's branch or a tag, as people write it; a commit's id where it is none of them."""
+    commit: str
+
+
+def tip_of(git: Git, ref: str, cancel: Cancel, *, param: str = "ref") -> Tip:
+    """The ref a caller means, under the name it is known by."""
+    commit = git.resolve(ref, cancel, param=param, complaint="Unknown ref")
+    return Tip(_short(_full_name(git, ref, cancel)) or commit, commit)
+
+
+def _full_name(git: Git, ref: str, cancel: Cancel) -> str:
+    """Empty for what moves with another ref, such as `main~2`, and for a bare commit."""
+    asked = ("rev-parse", "--symbolic-full-name", "--verify", "--quiet", "--end-of-options", ref)
+    said = git.run(*asked, cancel=cancel).output.decode("utf-8", "replace").split()
+    return next((each for each in said if each.startswith("refs/")), "")
+
+
+def _short(full: str) -> str:
+    kind = next((each for each in _KINDS if full.startswith(each)), "")
+    return full.removeprefix(kind)
+
+
+def commit_of(git: Git, name: str, cancel: Cancel) -> str | None:
+    """The commit of a ref by the name it is known by; None where there is no such ref (any more)."""
+    if OBJECT_ID.fullmatch(name):
+        return name
+    on_disk = _on_disk(git, name, cancel)
+    if on_disk is not None:
+        return on_disk
+    try:
+        return git.resolve(name, cancel, param="ref", complaint="Unknown ref")
+    except RefNotFound:
+        return None
+
+
+def _on_disk(git: Git, name: str, cancel: Cancel) -> str | None:
+    """A branch without a process, where it is a plain file; git itself knows the other ways."""
+    if has_control(name) or ".." in name or name.startswith(("/", "-")):
+        return None
+    try:
+        said = (git.common(cancel) / _HEADS / name).read_text("ascii").strip()
+    except (OSError, ValueError):
+        return None
+    return said if OBJECT_ID.fullmatch(said) else None
+
+
+def default_branch(git: Git, cancel: Cancel) -> Tip | None:
+    """What other branches are compared with; None where nothing was ever committed."""
+    for name in _candidates(git, cancel):
+        commit = commit_of(git, name, cancel)
+        if commit is not None:
+            return Tip(name, commit)
+    head = git.head(cancel)
+    return Tip(git.branch(cancel) or head, head) if head else None
+
+
+def _candidates(git: Git, cancel: Cancel) -> list[str]:
+    asked = git.run("symbolic-ref", "--quiet", "refs/remotes/origin/HEAD", cancel=cancel)
+    remote = asked.output.decode("utf-8", "replace").strip().removeprefix("refs/remotes/")
+    set_up = git.run("config", "--get", "init.defaultBranch", cancel=cancel).output.decode("utf-8", "replace").strip()
+    named = [remote.removeprefix("origin/"), remote, set_up, *_GUESSES]
+    return [name for name in named if name and not name.startswith("-") and not has_control(name)]
+
+
+def tips(git: Git, cancel: Cancel) -> dict[str, str]:
+    """Every branch, remote's branch and tag, as people write it, and its commit. A branch hides a tag of its name."""
+    form = "%(refname)%00%(objectname)%00%(*objectname)"
+    listed = git.run("for-each-ref", f"--format={form}", *reversed(_KINDS), cancel=cancel).output
+    found = {}
+    for line in listed.decode("utf-8", "replace").splitlines():
+        name, own, peeled = line.split("\0")
+        found[_short(name)] = peeled or own
+    return found
+
+
+def merge_base(git: Git, one: str, other: str, cancel: Cancel) -> str | None:
+    """Where two commits parted; None where they have no history in common that is here."""
+    said = git.run("merge-base", one, other, cancel=cancel).output.decode("ascii", "replace").split()
+    return said[0] if said and OBJECT_ID.fullmatch(said[0]) else None
+
+
+class Worktree(NamedTuple):
+    path: Path
+    branch: str | None
+    commit: str | None
+
+
+def worktrees(git: Git, cancel: Cancel) -> list[Worktree]:
+    """Every folder in which the repository is checked out, but for those that are gone."""
+    listed = git.run("worktree", "list", "--porcelain", "-z", cancel=cancel).output.decode("utf-8", "surrogateescape")
+    found = []
+    for block in listed.split("\0\0"):
+        facts = dict(_fact(line) for line in block.split("\0") if line)
+        if "worktree" in facts and "prunable" not in facts and "bare" not in facts:
+            branch = facts.get("branch", "").removeprefix(_HEADS) or None
+            found.append(Worktree(Path(facts["worktree"]), branch, facts.get("HEAD")))
+    return found
+
+
+def _fact(line: str) -> tuple[str, str]:
+    name, _, value = line.partition(" ")
+    return name, value
+
+
+def unknown(ref: str) -> RefNotFound:
+    return RefNotFound(f"Unknown ref: {printable(ref)}", param="ref", ref=printable(ref))
+
+
+def is_repository(git: Git, cancel: Cancel) -> bool:
+    try:
+        git.layout(cancel)
+    except CairnError:
+        return False
+    return True

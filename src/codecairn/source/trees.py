@@ -1,0 +1,78 @@
+"""Which files of a commit are candidates for the index: the rules of walk.py, with the commit's own ignore files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from codecairn.cancel import Cancel
+from codecairn.paths import Guard
+from codecairn.source import walk
+from codecairn.source.git import Git
+from codecairn.source.ignore import Rules
+from codecairn.source.objects import Entry, blobs
+
+RULE_NAMES = frozenset({walk.RULES, *walk.MARKS})
+"""Files by which others are left out, each by its name."""
+
+
+class TreeSieve(walk.Sieve):
+    """Takes entries of a tree below a prefix, keeps those that pass and counts the rest."""
+
+    def __init__(
+        self, prefix: str, guard: Guard, rules: Mapping[str, str], marked: Iterable[str], *, vendor: bool
+    ) -> None:
+        self._texts = rules
+        super().__init__(Path(), guard, vendor=vendor)
+        self._prefix = prefix
+        self.mark(marked)
+        self.entries: dict[str, Entry] = {}
+
+    def take_entry(self, entry: Entry) -> None:
+        path = entry.path.removeprefix(self._prefix)
+        reason = self._unfit(entry) or self._left_out(path)
+        if reason:
+            self.excluded[reason] += 1
+        else:
+            self.entries[path] = entry
+
+    def _unfit(self, entry: Entry) -> str | None:
+        if not walk.is_showable(entry.path):
+            return walk.UNNAMEABLE
+        if entry.is_submodule:
+            return walk.SUBMODULE
+        return walk.LINK if entry.is_link else None
+
+    def _left_out(self, path: str) -> str | None:
+        folder = self._folder(path.rpartition("/")[0])
+        return folder.reason or self._unwanted(path, folder.rules)
+
+    def _is_linked(self, path: str) -> str | None:
+        del path  # nothing of a tree lies behind a link
+        return None
+
+    def _rules(self, folder: str, name: str, above: Rules) -> Rules:
+        text = self._texts.get(f"{folder}/{name}" if folder else name)
+        return above if text is None else Rules(folder, text, above)
+
+
+def rule_files(entries: Iterable[Entry], prefix: str) -> dict[str, str]:
+    """The files by which others are left out, from the prefix on, each with its blob."""
+    found = {}
+    for entry in entries:
+        path = entry.path.removeprefix(prefix)
+        if path.rpartition("/")[2] in RULE_NAMES and not entry.is_link and not entry.is_submodule:
+            found[path] = entry.id
+    return found
+
+
+def sieve_of(
+    git: Git, prefix: str, guard: Guard, rules: Mapping[str, str], cancel: Cancel, *, vendor: bool
+) -> TreeSieve:
+    """A sieve by these rule files."""
+    names = {path: id_ for path, id_ in rules.items() if path.rpartition("/")[2] == walk.RULES}
+    contents = dict(blobs(git, set(names.values()), cancel, most_bytes=walk.LARGEST_RULES))
+    texts = {path: contents[id_] for path, id_ in names.items()}
+    told = {path: data.decode("utf-8", "replace") for path, data in texts.items() if isinstance(data, bytes)}
+    marked = (path.rpartition("/")[0] for path in rules if path not in names)
+    return TreeSieve(prefix, guard, told, marked, vendor=vendor)

@@ -1,0 +1,159 @@
+"""Branches, tags and commits: what is indexed of them, and which one a connection is on."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from codecairn.errors import NotReady
+from codecairn.index.overlays import last_ref_use, note_ref_use
+from codecairn.index.standing import LIVE, Standing, scope_of, standing
+from codecairn.project import Project
+from codecairn.source.refs import is_repository, tips, worktrees
+from codecairn.store.layers import Layer
+from codecairn.tools import Call, tool
+from codecairn.tools.views import Workspace, looked_at, project_of
+
+
+class IndexedRef(Struct, frozen=True, kw_only=True):
+    ref: str
+    is_default: bool
+    last_indexed_commit: str | None
+    merge_base_commit: str | None
+    file_count: int
+    symbol_count: int
+    status: str
+    last_accessed_at: str | None
+
+
+class RefList(Struct, frozen=True, kw_only=True):
+    refs: list[IndexedRef]
+    total_refs: int
+    vcs_mode: bool
+    metadata: dict[str, Any]
+
+
+@tool(family="refs")
+def list_refs(call: Call, *, workspace: Workspace = None) -> RefList:
+    """Which branches, tags and commits are indexed, and at which commit. A ref that is not yet: index_codebase."""
+    project = project_of(call, workspace)
+    stands = looked_at(call, project)
+    if stands.opened is None:
+        raise NotReady("Project not indexed", details=stands.warnings)
+    in_git = is_repository(project.git, call.cancel)
+    refs = _refs(call, project, stands) if in_git else _only_the_files(stands)
+    return RefList(refs=refs, total_refs=len(refs), vcs_mode=in_git, metadata=stands.metadata())
+
+
+def _refs(call: Call, project: Project, stands: Standing) -> list[IndexedRef]:
+    opened = stands.opened
+    assert opened is not None
+    here = tips(project.git, call.cancel)
+    rows = []
+    for layer in opened.store.refs(scope_of(project.index, opened, call.cancel).key):
+        totals = opened.store.totals(layer.id)
+        rows.append(
+            IndexedRef(
+                ref=layer.name,
+                is_default=layer.base is None,
+                last_indexed_commit=layer.head,
+                merge_base_commit=layer.merge_base or None,
+                file_count=totals.indexed,
+                symbol_count=totals.symbols,
+                status=_status(layer, here),
+                last_accessed_at=_time(last_ref_use(opened.folder, layer)),
+            )
+        )
+    return rows
+
+
+def _status(layer: Layer, here: dict[str, str]) -> str:
+    """`stale` where the ref has moved since, `gone` where the repository has no such ref any more."""
+    if layer.name == layer.head:
+        return "active"
+    tip = here.get(layer.name)
+    return "gone" if tip is None else "active" if tip == layer.head else "stale"
+
+
+def _only_the_files(stands: Standing) -> list[IndexedRef]:
+    layer, opened = stands.layer, stands.opened
+    if layer is None or opened is None:
+        raise NotReady("Project not indexed", details=stands.warnings)
+    totals = opened.store.totals(layer.id)
+    return [
+        IndexedRef(
+            ref=LIVE,
+            is_default=True,
+            last_indexed_commit=None,
+            merge_base_commit=None,
+            file_count=totals.indexed,
+            symbol_count=totals.symbols,
+            status="active",
+            last_accessed_at=_time(layer.finished_at),
+        )
+    ]
+
+
+def _time(seconds: float | None) -> str | None:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if seconds else None
+
+
+class SwitchedRef(Struct, frozen=True, kw_only=True):
+    ref: str
+    previous_ref: str
+    worktree_path: str | None
+    status: str
+    last_indexed_commit: str | None
+    metadata: dict[str, Any]
+
+
+@tool(family="refs", idempotent=True)
+def switch_ref(
+    call: Call,
+    *,
+    ref: Annotated[str, Meta(description="Branch, tag, commit, or live: the working tree", min_length=1)],
+    workspace: Workspace = None,
+) -> SwitchedRef:
+    """From now on, calls without `ref` are about this one. Use it to work on another branch without a checkout."""
+    project = project_of(call, workspace)
+    before = call.connection.refs.get(project.root) or standing(project.index, call.cancel).ref
+    stands = looked_at(call, project, ref)
+    if stands.layer is None or stands.opened is None:
+        raise NotReady("Project not indexed", details=stands.warnings)
+    layer = stands.layer if stands.layer.name else None
+    if layer is not None:
+        note_ref_use(stands.opened.folder, layer, now=True)
+    warnings = [] if call.connection.lasts else [_UNCONNECTED]
+    if call.connection.lasts:
+        project.leases.hold(call.connection.id, project.root, stands.opened.folder, layer)
+        _remember(call, project, layer)
+    return SwitchedRef(
+        ref=stands.ref if layer is not None else LIVE, previous_ref=before,
+        worktree_path=_worktree(call, project, layer), status="active" if stands.freshness == "fresh" else "stale",
+        last_indexed_commit=stands.layer.head or None, metadata=_said(stands, warnings),
+    )  # fmt: skip
+
+
+_UNCONNECTED = "This protocol has no connection to remember a ref for: give `ref` with every later call."
+
+
+def _remember(call: Call, project: Project, layer: Layer | None) -> None:
+    if layer is None:
+        call.connection.refs.pop(project.root, None)
+    else:
+        call.connection.refs[project.root] = layer.name
+
+
+def _said(stands: Standing, warnings: list[str]) -> dict[str, Any]:
+    said = stands.metadata()
+    return {**said, "warnings": [*stands.warnings, *warnings]} if warnings else said
+
+
+def _worktree(call: Call, project: Project, layer: Layer | None) -> str | None:
+    """Where the ref is checked out, if it is anywhere."""
+    if layer is None:
+        return str(project.root)
+    found = next((each.path for each in worktrees(project.git, call.cancel) if each.branch == layer.name), None)
+    return str(found) if found else None
