@@ -132,6 +132,7 @@ def test_every_success_says_its_ground(ask: Ask, repo: Repo) -> None:
         "search_code": {"query": "greet"},
         "explain_ranking": {"query": "greet", "result_path": "a.py", "result_line_start": 1},
         "get_file_outline": {"path": "a.py"},
+        "switch_ref": {"ref": "live"},
         **{name: {"symbol_name": "greet"} for name in ("find_symbol", "find_references", "get_call_graph")},
     }
     built = [each.name for each in tools.standard().tools.values() if each.family in ("index", "refs")]

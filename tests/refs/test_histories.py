@@ -24,6 +24,7 @@ from codecairn.resolve.values import Definition
 from codecairn.source.refs import tip_of
 from codecairn.store.layers import Scope
 from codecairn.store.view import View, viewing
+from tests.conftest import SOAK
 from tests.support.indexes import LastingWorkers, faults, project_index
 from tests.support.repo import Repo
 
@@ -36,8 +37,10 @@ CONTENTS = [
     "",
     "def weigh(item):\n    return item.grams\n",
     "from pkg.basket import weigh\n\ndef total(items):\n    return sum(weigh(each) for each in items)\n",
-    "from pkg import basket\nfrom pkg.crate import *\n\nclass Till:\n    def ring(self):\n        return basket.weigh(1)\n",
-    "import shop.till\nfrom .basket import weigh as heft\n\nLIMIT = 3\n\ndef heavy(item):\n    return heft(item) > LIMIT\n",
+    "from pkg import basket\nfrom pkg.crate import *\n\n"
+    "class Till:\n    def ring(self):\n        return basket.weigh(1)\n",
+    "import shop.till\nfrom .basket import weigh as heft\n\n"
+    "LIMIT = 3\n\ndef heavy(item):\n    return heft(item) > LIMIT\n",
     "from pkg.crate import heavy\nfrom till import Till\n\ndef open_till():\n    return Till()\n",
     "# Weighing\n\nEvery crate is weighed by `weigh`.\n\n## Tills\n\nSee till.\n",
     'import { total } from "./cart";\nexport function show() { return total([]); }\n',
@@ -49,6 +52,7 @@ CONTENTS = [
     "\0\1\2 not a text",
 ]
 QUERIES = ["weigh", "total of the items", "Till", "heavy crate limit", "open_till", "show"]
+NAMES = ["weigh", "Till", "total", "limit"]
 BRANCHES = ["main", "feature", "fix/till", "next"]
 
 edits = st.dictionaries(st.sampled_from(PATHS), st.sampled_from([*CONTENTS, None]), min_size=1, max_size=6)
@@ -188,7 +192,7 @@ def told(view: View) -> dict[str, Any]:
         "extent": view.extent,
         "counts": view.counts(),
         "frequency": {word: view.frequency(word) for word in ("weigh", "till", "item", "limit", "crate")},
-        "symbols": {name: sorted((file.path, symbol.path) for file, symbol in view.named(name)) for name in ("weigh", "Till", "total")},
+        "symbols": {name: sorted((each[0].path, each[1].path) for each in view.named(name)) for name in NAMES},
         "references": {
             (file.path, symbol.path): sorted(
                 (engine.scope(each.file).row.path, each.line, each.kind)
@@ -217,8 +221,9 @@ def check_layers(repo: Repo, view: View, base: str, tip: str) -> None:
             assert layer == ("overlay" if is_other else "base"), file.path
 
 
+@pytest.mark.timeout(3600)
 @given(history=histories)
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300 if SOAK else 25, deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_ref_shows_what_an_index_of_it_alone_shows(
     history: tuple[dict[str, str | None], list[tuple[Any, ...]]],
     workers: LastingWorkers,

@@ -180,7 +180,16 @@ _TORN = {
         SELECT file FROM vector JOIN segment ON segment = number WHERE first + vector.rows > segment.rows""",
     "vectors of no version": "SELECT file FROM vector WHERE file NOT IN (SELECT id FROM file)",
     "a count of no checkout": "SELECT path FROM popularity WHERE layer NOT IN (SELECT id FROM layer)",
-    "a count of nobody": "SELECT path FROM popularity WHERE importers < 1",
+    "a count of nobody": """
+        SELECT path FROM popularity JOIN layer ON layer.id = popularity.layer WHERE importers < 1 AND base IS NULL""",
+    "what a ref says that its base says": """
+        SELECT over.path FROM manifest over JOIN layer ON layer.id = over.layer JOIN manifest below
+        ON below.layer = layer.base AND below.path = over.path
+        WHERE over.file IS below.file AND over.reason = below.reason""",
+    "a path that is gone from a base that never had it": """
+        SELECT path FROM manifest over JOIN layer ON layer.id = over.layer WHERE reason = 'gone'
+        AND path NOT IN (SELECT path FROM manifest below WHERE below.layer = layer.base)""",
+    "a ref over no base": "SELECT name FROM layer WHERE base NOT IN (SELECT id FROM layer WHERE base IS NULL)",
     "a count of a generation to come": "SELECT root FROM layer WHERE counted > generation",
     "two versions in one place": """
         SELECT a.file FROM vector a JOIN vector b ON a.segment = b.segment AND a.file <> b.file

@@ -137,7 +137,7 @@ def test_callers_and_callees_with_their_lines_at_every_door(door_name: str, door
     turn = next(each for each in found["nodes"] if each["name"] == "turn")
     assert turn == {
         "id": turn["id"], "depth": 1, "name": "turn", "qualified_name": "mill.grind.Stone.turn", "kind": "method",
-        "path": "mill/grind.py", "line_start": 8,
+        "path": "mill/grind.py", "line_start": 8, "source_layer": "base",
     }  # fmt: skip
     assert found["symbol"]["qualified_name"] == "mill.grind.grind"
     assert found["metadata"]["result_completeness"] == "complete"

@@ -9,6 +9,7 @@ import click
 from codecairn import __version__
 
 COMMANDS = {
+    "branches": "List the branches, tags and commits that are indexed.",
     "call": "Call one tool and print its answer.",
     "demo": "Show what Cairn does, on the repository you are in, through a real MCP client.",
     "gates": "Evaluate the policy gates of the instruction catalogue.",

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from codecairn.cli.index import called
-from codecairn.cli.search import project_around
+from codecairn.cli.search import brought_up, project_around
 
 
 @click.command(help="Who calls a symbol and what it calls, several calls far. Indexes the project if need be.")
@@ -20,15 +20,15 @@ from codecairn.cli.search import project_around
 @click.option("--depth", default=2, show_default=True, type=click.IntRange(1, 5), help="How many calls away.")
 @click.option("-n", "limit", default=60, show_default=True, type=click.IntRange(1, 300), help="Most edges.")
 @click.option("--svg", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Draw it into a file.")
+@click.option("--ref", metavar="REF", help="A branch, tag or commit instead of the working tree.")
 @click.option("--json", "structured", is_flag=True, help="Print what get_call_graph answers.")
 def command(
-    symbol: str, root: Path, direction: str, depth: int, limit: int, svg: Path | None, structured: bool
+    symbol: str, root: Path, direction: str, depth: int, limit: int, svg: Path | None, structured: bool, ref: str | None
 ) -> None:
     project = str(project_around(root))
-    if called("get_status", {"path": project})["metadata"]["freshness_status"] != "fresh":
-        called("index_codebase", {"path": project})
+    brought_up(project, ref)
     asked = {"symbol_name": symbol, "direction": direction, "depth": depth, "limit": limit}
-    graph = called("get_call_graph", {"workspace": project, **asked})
+    graph = called("get_call_graph", {"workspace": project, "ref": ref, **asked})
     if svg is not None:
         _draw(graph, svg)
     if structured:

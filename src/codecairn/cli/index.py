@@ -26,10 +26,12 @@ Report = Callable[[float, float | None, str | None], None]
 @click.option("--force", is_flag=True, help="Build the index anew, unchanged files too.")
 @click.option("--no-tests", is_flag=True, help="Leave test files out.")
 @click.option("--vendor", is_flag=True, help="Index vendored code too.")
+@click.option("--ref", metavar="REF", help="Index a branch, tag or commit, without a checkout.")
 @click.option("--json", "structured", is_flag=True, help="Print what index_codebase answers.")
-def command(path: Path, force: bool, no_tests: bool, vendor: bool, structured: bool) -> None:
+def command(path: Path, force: bool, no_tests: bool, vendor: bool, ref: str | None, structured: bool) -> None:
     arguments = {
         "path": str(path.resolve()), "force_reindex": force, "include_tests": not no_tests, "include_vendor": vendor,
+        "ref": ref,
     }  # fmt: skip
     with _bar(hidden=structured or not sys.stderr.isatty()) as report:
         value = called("index_codebase", arguments, report)

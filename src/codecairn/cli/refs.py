@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from codecairn.cli.index import called
-from codecairn.cli.search import project_around
+from codecairn.cli.search import brought_up, project_around
 
 _KINDS = ["imports", "calls", "implements", "extends", "references"]
 
@@ -24,6 +24,7 @@ _KINDS = ["imports", "calls", "implements", "extends", "references"]
 @click.option("--kind", type=click.Choice(_KINDS), help="Only uses of this kind.")
 @click.option("-n", "limit", default=100, show_default=True, type=click.IntRange(1, 1000), help="Most references.")
 @click.option("--unresolved", is_flag=True, help="Also list uses of the name that could not be bound.")
+@click.option("--ref", metavar="REF", help="A branch, tag or commit instead of the working tree.")
 @click.option("--json", "structured", is_flag=True, help="Print what find_references answers.")
 def command(
     symbol: str,
@@ -34,11 +35,11 @@ def command(
     limit: int,
     unresolved: bool,
     structured: bool,
+    ref: str | None,
 ) -> None:
     project = str(project_around(root))
-    if called("get_status", {"path": project})["metadata"]["freshness_status"] != "fresh":
-        called("index_codebase", {"path": project})
-    meant = {"symbol_name": symbol, "workspace": project, "path": path, "line": line}
+    brought_up(project, ref)
+    meant = {"symbol_name": symbol, "workspace": project, "path": path, "line": line, "ref": ref}
     answer = called("find_references", {**meant, "kind": kind, "limit": limit, "include_unresolved": unresolved})
     if structured:
         click.echo(json.dumps(answer, indent=2, ensure_ascii=False))

@@ -24,6 +24,7 @@ _MOST_LINES = 5
 @click.option("--language", metavar="NAME", help="Only this language.")
 @click.option("--path", "path_filter", metavar="PATH", help="Only below this folder, or matching this glob.")
 @click.option("--explain", is_flag=True, help="Show what each score is made of.")
+@click.option("--ref", metavar="REF", help="A branch, tag or commit instead of the working tree.")
 @click.option("--json", "structured", is_flag=True, help="Print what search_code answers.")
 def command(
     query: tuple[str, ...],
@@ -34,12 +35,12 @@ def command(
     path_filter: str | None,
     explain: bool,
     structured: bool,
+    ref: str | None,
 ) -> None:
     project = str(project_around(root))
-    options = {"language": language, "path_filter": path_filter}
+    options = {"language": language, "path_filter": path_filter, "ref": ref}
     asked = {"path": project, "query": " ".join(query), "limit": limit, "search_mode": mode, **options}
-    if called("get_status", {"path": project})["metadata"]["freshness_status"] != "fresh":
-        called("index_codebase", {"path": project})
+    brought_up(project, ref)
     answer = called("search_code", asked)
     if structured:
         click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
@@ -51,6 +52,14 @@ def command(
             _print_explained(project, asked, result)
     click.echo(click.style(answer["message"], dim=True), err=True)
     sys.exit(0 if answer["results"] else 1)
+
+
+def brought_up(project: str, ref: str | None) -> None:
+    """What is asked is indexed, as it is now."""
+    if ref is not None:
+        called("index_codebase", {"path": project, "ref": ref})
+    elif called("get_status", {"path": project})["metadata"]["freshness_status"] != "fresh":
+        called("index_codebase", {"path": project})
 
 
 def project_around(root: Path) -> Path:
@@ -89,7 +98,7 @@ def _numbered(lines: list[str], first: int) -> Iterator[tuple[int, str]]:
 
 
 def _print_explained(project: str, asked: dict[str, Any], result: dict[str, Any]) -> None:
-    names = {name: asked[name] for name in ("query", "search_mode", "language", "path_filter")}
+    names = {name: asked[name] for name in ("query", "search_mode", "language", "path_filter", "ref")}
     place = {"result_path": result["file"]["path"], "result_line_start": result["file"]["start_line"]}
     why = called("explain_ranking", {"workspace": project, **names, **place})
     for signal, value in why["scoring"].items():

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from codecairn.cli.index import called
-from codecairn.cli.search import project_around
+from codecairn.cli.search import brought_up, project_around
 
 
 @click.command(help="The definition of a name with its source, exact before near. Indexes the project if need be.")
@@ -19,14 +19,21 @@ from codecairn.cli.search import project_around
 @click.option("--language", metavar="NAME", help="Only this language.")
 @click.option("--path", metavar="PATH", help="Only below this folder, or matching this glob.")
 @click.option("-n", "limit", default=10, show_default=True, type=click.IntRange(1, 100), help="Most symbols.")
+@click.option("--ref", metavar="REF", help="A branch, tag or commit instead of the working tree.")
 @click.option("--json", "structured", is_flag=True, help="Print what find_symbol answers.")
 def command(
-    name: str, root: Path, kind: str | None, language: str | None, path: str | None, limit: int, structured: bool
+    name: str,
+    root: Path,
+    kind: str | None,
+    language: str | None,
+    path: str | None,
+    limit: int,
+    structured: bool,
+    ref: str | None,
 ) -> None:
     project = str(project_around(root))
-    if called("get_status", {"path": project})["metadata"]["freshness_status"] != "fresh":
-        called("index_codebase", {"path": project})
-    filters = {"kind": kind, "language": language, "path": path}
+    brought_up(project, ref)
+    filters = {"ref": ref, "kind": kind, "language": language, "path": path}
     answer = called("find_symbol", {"workspace": project, "symbol_name": name, "limit": limit, **filters})
     if structured:
         click.echo(json.dumps(answer, indent=2, ensure_ascii=False))

@@ -8,6 +8,7 @@ is told as missing, where git in the clone itself would die of not being let fet
 
 from __future__ import annotations
 
+import posixpath
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -107,7 +108,9 @@ def tree_changes(
 ) -> list[TreeChange]:
     """How the tree of one commit becomes that of another. With `renames`, an added file that is much like a deleted
     one is told as that one renamed; where a partial clone lacks the contents, only if they are the very same."""
-    within = (old, new, "--", prefix) if prefix else (old, new, "--")
+    # A path given to diff-tree counts from the folder it runs in.
+    below = [posixpath.relpath(prefix, git.layout(cancel).prefix or ".")] if prefix else []
+    within = (old, new, "--", *below)
     asked = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-ext-diff")
     finished = git.run(*asked, "--find-renames" if renames else "--no-renames", *within, cancel=cancel)
     if renames and finished.status != 0 and lacks_objects(finished):

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from codecairn.errors import NotReady
+from codecairn.errors import NotReady, ProjectNotFound
 from codecairn.index.overlays import last_ref_use, note_ref_use
 from codecairn.index.standing import LIVE, Standing, scope_of, standing
 from codecairn.project import Project
@@ -37,11 +37,13 @@ class RefList(Struct, frozen=True, kw_only=True):
 
 @tool(family="refs")
 def list_refs(call: Call, *, workspace: Workspace = None) -> RefList:
-    """Which branches, tags and commits are indexed, and at which commit. A ref that is not yet: index_codebase."""
+    """Which branches, tags and commits are indexed, and at which commit. Use it before asking about a `ref`."""
     project = project_of(call, workspace)
     stands = looked_at(call, project)
-    if stands.opened is None:
-        raise NotReady("Project not indexed", details=stands.warnings)
+    if stands.opened is None or stands.indexing == "not_indexed":
+        raise ProjectNotFound(
+            f"Nothing is indexed at {project.root}", details=stands.warnings, remedy="Run index_codebase there first."
+        )
     in_git = is_repository(project.git, call.cancel)
     refs = _refs(call, project, stands) if in_git else _only_the_files(stands)
     return RefList(refs=refs, total_refs=len(refs), vcs_mode=in_git, metadata=stands.metadata())
