@@ -15,7 +15,7 @@ import os
 import re
 import unicodedata
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import fnmatchcase, translate
 from functools import cached_property, lru_cache
 from pathlib import Path, PureWindowsPath
 
@@ -102,11 +102,18 @@ def _is_blocked_name(name: str, extra: tuple[str, ...]) -> bool:
     spellings = {_folded(name), _folded(name.split(":", 1)[0])}
     if spellings & BLOCKED_NAMES or "git~1" in spellings:
         return True
-    return any(fnmatchcase(each, pattern) for each in spellings for pattern in (*BLOCKED_PATTERNS, *extra))
+    return any(map(_blocked_patterns(extra).match, spellings))
+
+
+@lru_cache(64)
+def _blocked_patterns(extra: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(map(translate, (*BLOCKED_PATTERNS, *extra))))
 
 
 def _folded(name: str) -> str:
     """One spelling for all that open the same file: Windows drops trailing dots and spaces, HFS+ some code points."""
+    if name.isascii():
+        return name.lower().rstrip(". ")
     visible = "".join(c for c in name if unicodedata.category(c) != "Cf")
     return unicodedata.normalize("NFC", visible.casefold()).rstrip(". ")
 
