@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from codecairn.errors import CairnError, Cancelled
 from codecairn.index.blobs import read_entries
 from codecairn.index.digest import all_readers
+from codecairn.source.git import OBJECT_ID
 from codecairn.source.objects import Entry, tree, tree_changes
-from codecairn.source.refs import Tip, commit_of, default_branch, merge_base
+from codecairn.source.refs import Tip, default_branch, tips
 from codecairn.source.trees import RULE_NAMES, TreeSieve, rule_files, sieve_of
 from codecairn.source.walk import is_test
 from codecairn.store.layers import Layer, Scope
@@ -62,8 +63,9 @@ class Refs:
             return
         current = self._git.branch(self._run.cancel)
         known = {layer.name: layer for layer in self._store.refs(self._scope.key)}
+        here = tips(self._git, self._run.cancel)
         for name in sorted({*known, *also, *([current] if current else [])} - {base.name}):
-            commit = commit_of(self._git, name, self._run.cancel)
+            commit = here.get(name) or (name if OBJECT_ID.fullmatch(name) else None)
             if commit is not None and not self._is_current(known.get(name), commit):
                 self._attempted(Tip(name, commit), base)
 
@@ -128,11 +130,8 @@ class Refs:
         change = self._between(base, tip)
         last = read_entries(self._run, self._scope.prefix, change.entries)
         facts = self._facts(tip, change)
-        parted = merge_base(self._git, base.head, tip.commit, self._run.cancel) or ""
         entries = [*last.entries, *map(gone, sorted(change.gone))]
-        layer = self._writer.lay(
-            self._scope, tip.name, base, last.versions, entries, last.vectors, merge_base=parted, **facts
-        )
+        layer = self._writer.lay(self._scope, tip.name, base, last.versions, entries, last.vectors, **facts)
         with self._viewed(base) as below:
             return self._finished(layer, below, change.paths)
 

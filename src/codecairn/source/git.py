@@ -122,6 +122,7 @@ class Git:
         self.timeout = timeout
         self._data = data
         self._commits: set[str] = set()
+        self._parted: dict[tuple[str, str], str] = {}
         self._layout: tuple[tuple[int, ...], Layout] | None = None
 
     @cached_property
@@ -299,6 +300,17 @@ class Git:
         asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", revision)
         found = self.run(*asked, cancel=cancel).output.decode("ascii", "replace").strip()
         return found if OBJECT_ID.fullmatch(found) else ""
+
+    def merge_base(self, one: str, other: str, cancel: Cancel) -> str | None:
+        """Where two commits parted; None where they have no history in common that is here. Asked once of each two,
+        unless a shallow clone may still learn more."""
+        if (one, other) not in self._parted:
+            said = self.run("merge-base", one, other, cancel=cancel).output.decode("ascii", "replace").split()
+            found = said[0] if said and OBJECT_ID.fullmatch(said[0]) else None
+            if found is None or len(self._parted) >= _MOST_KNOWN:
+                return found
+            self._parted[one, other] = found
+        return self._parted[one, other]
 
     def is_folder(self, path: str) -> bool:
         """Whether a path of the working tree is a folder; a name too long for the file system is none."""

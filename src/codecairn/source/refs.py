@@ -92,12 +92,6 @@ def tips(git: Git, cancel: Cancel) -> dict[str, str]:
     return found
 
 
-def merge_base(git: Git, one: str, other: str, cancel: Cancel) -> str | None:
-    """Where two commits parted; None where they have no history in common that is here."""
-    said = git.run("merge-base", one, other, cancel=cancel).output.decode("ascii", "replace").split()
-    return said[0] if said and OBJECT_ID.fullmatch(said[0]) else None
-
-
 class Worktree(NamedTuple):
     path: Path
     branch: str | None

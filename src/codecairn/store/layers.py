@@ -41,7 +41,6 @@ class Layer:
     vendor: bool
     ref: str
     head: str
-    merge_base: str
     module: str | None
     go_version: str | None
     finished_at: float | None

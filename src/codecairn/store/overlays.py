@@ -136,7 +136,7 @@ def _rename(database: sqlite3.Connection, base: Layer, name: str) -> None:
         mark_unnamed(database, mark)
     database.execute("UPDATE layer SET name = ?, ref = ? WHERE id = ?", (name, name, base.id))
     kept = _open(database, base.within, base.name, base.id)
-    facts = {"head": base.head, "merge_base": "", "extractors": base.extractors, "finished_at": base.finished_at}
+    facts = {"head": base.head, "extractors": base.extractors, "finished_at": base.finished_at}
     _published(database, kept, {**facts, "excluded": base.excluded})
     database.execute("UPDATE layer SET counted = generation WHERE id = ?", (kept,))
 

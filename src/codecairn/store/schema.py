@@ -69,7 +69,7 @@ CREATE TABLE layer (
     scope TEXT NOT NULL DEFAULT '', base INTEGER, prefix TEXT NOT NULL DEFAULT '',
     generation INTEGER NOT NULL DEFAULT 0, complete INTEGER NOT NULL DEFAULT 0,
     tests INTEGER NOT NULL DEFAULT 1, vendor INTEGER NOT NULL DEFAULT 0,
-    ref TEXT NOT NULL DEFAULT 'live', head TEXT NOT NULL DEFAULT '', merge_base TEXT NOT NULL DEFAULT '',
+    ref TEXT NOT NULL DEFAULT 'live', head TEXT NOT NULL DEFAULT '',
     module TEXT, go_version TEXT, finished_at REAL, seconds REAL, extractors TEXT NOT NULL DEFAULT '',
     excluded TEXT NOT NULL DEFAULT '{}', rules TEXT NOT NULL DEFAULT '{}', counted INTEGER NOT NULL DEFAULT 0,
     UNIQUE (root, name, scope)

@@ -53,15 +53,16 @@ def _refs(call: Call, project: Project, stands: Standing) -> list[IndexedRef]:
     opened = stands.opened
     assert opened is not None
     here = tips(project.git, call.cancel)
-    rows = []
-    for layer in opened.store.refs(scope_of(project.index, opened, call.cancel).key):
+    layers = opened.store.refs(scope_of(project.index, opened, call.cancel).key)
+    base, rows = next((each.head for each in layers if each.base is None), ""), []
+    for layer in layers:
         totals = opened.store.totals(layer.id)
         rows.append(
             IndexedRef(
                 ref=layer.name,
                 is_default=layer.base is None,
                 last_indexed_commit=layer.head,
-                merge_base_commit=layer.merge_base or None,
+                merge_base_commit=_parted(call, project, base, layer),
                 file_count=totals.indexed,
                 symbol_count=totals.symbols,
                 status=_status(layer, here),
@@ -69,6 +70,11 @@ def _refs(call: Call, project: Project, stands: Standing) -> list[IndexedRef]:
             )
         )
     return rows
+
+
+def _parted(call: Call, project: Project, base: str, layer: Layer) -> str | None:
+    """Where a ref left the default branch; None for the default branch itself, and where that is not in the clone."""
+    return None if layer.base is None else project.git.merge_base(base, layer.head, call.cancel)
 
 
 def _status(layer: Layer, here: dict[str, str]) -> str:
