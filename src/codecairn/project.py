@@ -28,7 +28,9 @@ from codecairn.paths import Guard, has_control, printable
 from codecairn.rank.search import Searcher
 from codecairn.source.git import Git
 from codecairn.store import place
+from codecairn.store.discoveries import Discoveries
 from codecairn.store.memory import Memory
+from codecairn.store.sessions import SessionStore
 from codecairn.store.view import View
 
 _MANY_REPOSITORIES = 2
@@ -60,6 +62,14 @@ class Project:
     @cached_property
     def memory(self) -> Memory:
         return Memory(place.project_folder(data_folder(self.settings), self.root, self.git) / "memory.db")
+
+    @cached_property
+    def discoveries(self) -> Discoveries:
+        return Discoveries(self.memory)
+
+    @cached_property
+    def sessions(self) -> SessionStore:
+        return SessionStore(self.memory)
 
     @cached_property
     def index(self) -> ProjectIndex:
