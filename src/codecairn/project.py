@@ -24,6 +24,7 @@ from codecairn.config import Settings, data_folder
 from codecairn.errors import Denied, InvalidInput, ProjectNotFound
 from codecairn.index.live import ProjectIndex
 from codecairn.index.overlays import Leases
+from codecairn.memory.recall import Recall
 from codecairn.paths import Guard, has_control, printable
 from codecairn.rank.search import Searcher
 from codecairn.source.git import Git
@@ -84,6 +85,10 @@ class Project:
     @cached_property
     def searcher(self) -> Searcher:
         return Searcher(self.index.encoders)
+
+    @cached_property
+    def recall(self) -> Recall:
+        return Recall(self.discoveries, self.index.encoders)
 
     @property
     def name(self) -> str:

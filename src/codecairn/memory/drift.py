@@ -121,7 +121,7 @@ def _missing(row: DiscoveryRow, view: View) -> Verdict:
     absence = view.absence(row.path) if row.path else None
     if absence is not None:
         return Verdict("unknown", f"{row.path} is not indexed: {absence}", row.path)
-    if not view.checkout.complete:
+    if not view.layer.complete:
         return Verdict("unknown", "the project is still being indexed", row.path)
     return Verdict("orphaned", f"{row.symbol} is gone", row.path)
 

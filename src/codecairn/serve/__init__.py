@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -16,6 +17,7 @@ from codecairn.tools import Call, Registry, Tool
 from codecairn.tools.families import Reply
 
 _MOST_CALLS_AT_ONCE = 64
+_LAST_WORDS_S = 0.3
 
 
 @dataclass
@@ -39,6 +41,12 @@ class Service:
         except anyio.get_cancelled_exc_class():
             call.cancel.set()
             raise
+
+    def ended(self, connection_id: str) -> None:
+        """A connection is gone. What is still to be written of its session is waited for, though not for long."""
+        writing = threading.Thread(target=self.registry.sessions.end, args=(connection_id,), daemon=True)
+        writing.start()
+        writing.join(_LAST_WORDS_S)
 
     def _performed(self, tool: Tool, call: Call, arguments: Any) -> Reply:
         if self.upkeep is not None:

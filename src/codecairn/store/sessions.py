@@ -57,7 +57,7 @@ class SessionStore:
                 (_MOST_SESSIONS,),
             )
 
-    def recent(self, most: int) -> list[SessionRow]:
+    def recent(self, most: int = 30) -> list[SessionRow]:
         """Latest first."""
         with self._memory.reading() as database:
             rows = database.execute("SELECT * FROM session ORDER BY active DESC, id LIMIT ?", (most,)).fetchall()

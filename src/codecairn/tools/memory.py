@@ -51,16 +51,16 @@ class ForgottenDiscovery(Struct, frozen=True, kw_only=True):
 def remember(
     call: Call,
     *,
-    type: Annotated[Type, Meta(description="What it is")],  # noqa: A002 - the contract's name
+    type: Annotated[Type, Meta(description="Kind")],  # noqa: A002 - the contract's name
     content: Annotated[str, Meta(description="10-1,000 characters", min_length=SHORTEST, max_length=LONGEST)],
-    module: Annotated[str | None, Meta(description="Default: that of path or symbol")] = None,
-    path: Annotated[str | None, Meta(description="File it is about")] = None,
+    module: Annotated[str | None, Meta(description="Folder name")] = None,
+    path: Annotated[str | None, Meta(description="About this file")] = None,
     symbol: Annotated[
-        Annotated[str, Meta(max_length=LONGEST_NAME)] | None, Meta(description="Symbol it is about")
+        Annotated[str, Meta(max_length=LONGEST_NAME)] | None, Meta(description="About this symbol")
     ] = None,
 ) -> RememberedDiscovery:
-    """Keep a decision, rule, pattern or known issue for later sessions. Use it when you learn what the code does not
-    say. Bound to a path or symbol, it says later whether that has changed. No secrets."""
+    """Keep a discovery for later sessions. Use it when you learn what the code does not say. Bound to a path or symbol,
+    it tells later whether that changed."""
     project = call.project
     stands = looked_at(call, project)
     binding = _binding(project, stands, path, symbol)
@@ -78,9 +78,9 @@ def remember(
 def forget(
     call: Call,
     *,
-    id: Annotated[str, Meta(description="As remember or context_search gave it", min_length=1)],  # noqa: A002 - as above
+    id: Annotated[str, Meta(description="Of the discovery", min_length=1)],  # noqa: A002 - as above
 ) -> ForgottenDiscovery:
-    """Delete one discovery for good. Use it when what was remembered is wrong."""
+    """Delete a discovery. Use it on what is wrong."""
     row = discoveries.forget(call.project.discoveries, id)
     return ForgottenDiscovery(forgotten=True, id=row.id, content=row.content)
 
