@@ -16,6 +16,7 @@ COMMANDS = {
     "graph": "Show who calls a symbol and what it calls.",
     "index": "Index a project, or bring its index up to date.",
     "instructions": "Check the instruction catalogue, or import rules into it.",
+    "memory": "List, move or harvest what is remembered of a project.",
     "outline": "Print the symbols of files or folders.",
     "projects": "List what is indexed on this machine, or prune what is gone.",
     "reference": "Print the reference of tools and commands as Markdown.",

@@ -18,9 +18,9 @@ import threading
 import time
 import uuid
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from codecairn import redact
@@ -29,7 +29,7 @@ from codecairn.errors import CairnError
 from codecairn.paths import module_name
 from codecairn.project import Project, Projects
 from codecairn.store.sessions import Access, SessionRow
-from codecairn.words import parts_of, query_words
+from codecairn.words import identifiers, query_words, words_of
 
 log = logging.getLogger("codecairn.memory")
 
@@ -41,6 +41,8 @@ _LONGEST_QUERY = 200
 _RECENT_WORK = 5
 """Files. The modules of the last that were opened are what a session works on."""
 _TOPICS = 8
+_MOST_COUNTED = 3
+"""Times that opening one file counts: a session is not about the one it opened a hundred times alone."""
 OPENS = {
     "read_file": "path", "get_file_outline": "path", "git_blame": "filePath", "git_log": "filePath",
     "git_diff": "filePath", "remember": "path",
@@ -239,12 +241,22 @@ def modules_of(session: SessionRow | None, project: str) -> frozenset[str]:
 
 
 def topics(session: SessionRow, most: int = _TOPICS) -> list[str]:
-    """The words that a session's queries and files have most often, a query's counting double."""
+    """The words that a session's queries have most often, and the names of its files and their folders; a word of a
+    query counts double, and each as it was written first."""
     counts: Counter[str] = Counter()
+    written: dict[str, str] = {}
+    for word, times in _mentioned(session):
+        stem = words_of(word)[-1]
+        counts[stem] += times
+        written.setdefault(stem, word.lower())
+    return [written[stem] for stem, _ in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:most]]
+
+
+def _mentioned(session: SessionRow) -> Iterator[tuple[str, int]]:
     for query in session.queries:
-        for word in dict.fromkeys(query_words(query)):
-            counts[word] += 2
+        telling = set(query_words(query))
+        yield from ((word, 2) for word in dict.fromkeys(identifiers(query)) if not telling.isdisjoint(words_of(word)))
     for path, times in session.files.items():
-        for part in parts_of(path.rpartition(".")[0]):
-            counts[part] += min(times, 3)
-    return [word for word, _ in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:most]]
+        place = PurePosixPath(path)
+        names = identifiers(f"{place.parent.name} {place.stem}")
+        yield from ((word, min(times, _MOST_COUNTED)) for word in names if words_of(word))

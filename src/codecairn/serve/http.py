@@ -166,10 +166,10 @@ class _Closing:
         self._service = service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app(scope, receive, send)
         session = _session(Request(scope)) if scope["method"] == "DELETE" else None
         if session is not None:
             await anyio.to_thread.run_sync(self._service.ended, _connection_id(session))
+        await self._app(scope, receive, send)
 
 
 class _Guarded:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
@@ -14,6 +15,7 @@ from codecairn.memory.drift import Verdict, bound_to_file, bound_to_symbol, verd
 from codecairn.paths import module_name
 from codecairn.project import Project
 from codecairn.store.discoveries import DiscoveryRow
+from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.symbols import LONGEST_NAME, check_name
 from codecairn.tools.views import looked_at, newest
@@ -69,7 +71,7 @@ def remember(
     draft = Draft(type, content, module or inferred, binding)
     row, action = discoveries.remember(project.discoveries, draft, session)
     return RememberedDiscovery(
-        action=action, message=_said(row, action), discovery=shown(row, _verdict(project, stands, row)),
+        action=action, message=_said(row, action), discovery=judged(project, stands, [row])[0],
         metadata=stands.metadata(),
     )  # fmt: skip
 
@@ -107,9 +109,14 @@ def _binding(project: Project, stands: Standing, path: str | None, symbol: str |
     return binding
 
 
-def _verdict(project: Project, stands: Standing, row: DiscoveryRow) -> Verdict | None:
-    found = newest(stands, project, lambda view: verdict(row, view, project.root))
-    return found if found is not None else verdict(row, None, project.root)
+def judged(project: Project, stands: Standing, rows: Sequence[DiscoveryRow]) -> list[Discovery]:
+    """Discoveries with how each stands, by the newest view there is; where there is none, as far as files tell."""
+
+    def judge(view: View | None) -> list[Discovery]:
+        return [shown(row, verdict(row, view, project.root)) for row in rows]
+
+    found = newest(stands, project, judge)
+    return found if found is not None else judge(None)
 
 
 def _said(row: DiscoveryRow, action: str) -> str:
