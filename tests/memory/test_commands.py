@@ -86,8 +86,8 @@ def written(own: Own) -> Asking:
         {"app/auth/lock.py": "LOCK = 1\n"},
     )
     repo.commit(
-        "store: shelves are read whole\n\nReading a shelf line by line took longer than all else, so that it is read at "
-        "once instead of in parts.",
+        "store: shelves are read whole\n\nReading a shelf line by line took longer than all else, so that it is read "
+        "at once instead of in parts.",
         {"store/more.go": "package store\n"},
     )
     repo.commit("docs: no reason given\n\nJust words.", {"docs/more.md": "# More\n"})
@@ -228,7 +228,7 @@ def test_what_somebody_said_already_is_not_proposed(written: Asking) -> None:
 def test_a_person_is_asked_one_by_one(written: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
     found = _proposed(written)
     answers = iter(["y", "n", "q"])
-    monkeypatch.setattr(commands.click, "prompt", lambda *_, **__: next(answers))
+    monkeypatch.setattr("click.prompt", lambda *_, **__: next(answers))
     commands._ask(written.project, found)
     assert [row.content for row in rows(written)] == [next(iter(found.values())).content]
 

@@ -7,6 +7,7 @@ neither denies what the other states.
 
 from __future__ import annotations
 
+import re
 import secrets
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -28,6 +29,7 @@ _ALIKE = 0.85
 """Of the words of both, how many they share to say the same; below it a changed number or name makes another."""
 _DENIALS = frozenset({"not", "no", "never", "without", "dont", "cannot", "cant", "avoid", "stop", "instead"})
 _LONGEST_MODULE = 200
+_SPELLED = re.compile(r"\w+")
 
 
 class Binding(Struct, frozen=True, kw_only=True):
@@ -120,10 +122,10 @@ def checked_module(module: str | None) -> str | None:
 def said_already(known: Discoveries, type_: str, content: str, binding: Binding) -> DiscoveryRow | None:
     """The discovery of the same binding that says the same: in the same words whatever its type, else in nearly the
     same where the type is the same too."""
-    words = _words(content)
+    words, spelled = _words(content), _spelled(content)
     near: tuple[float, DiscoveryRow] | None = None
     for row in known.about(binding.path, binding.symbol):
-        if not 0.5 < (len(row.content) + 1) / (len(content) + 1) < 2:
+        if not _may_say_the_same(spelled, row.content):
             continue
         theirs = _words(row.content)
         if theirs == words:
@@ -132,6 +134,16 @@ def said_already(known: Discoveries, type_: str, content: str, binding: Binding)
         if row.type == type_ and share >= _ALIKE and (near is None or share > near[0]):
             near = (share, row)
     return near[1] if near else None
+
+
+def _may_say_the_same(spelled: set[str], content: str) -> bool:
+    """A look at the words as they are written, which takes a tenth of the time."""
+    theirs = _spelled(content)
+    return len(spelled & theirs) > len(spelled | theirs) / 2
+
+
+def _spelled(content: str) -> set[str]:
+    return set(_SPELLED.findall(content.lower()))
 
 
 def alike(ours: list[str], theirs: list[str]) -> float:

@@ -10,6 +10,7 @@ from codecairn.memory.recall import RIGHT_ANSWER, Weighed, counted
 from codecairn.memory.sessions import topics
 from codecairn.paths import module_name
 from codecairn.store.sessions import SessionRow
+from codecairn.words import analysed
 
 _WORTH = 0.5
 """Of what a discovery with the same words would come to: where somebody looked is less than what somebody learnt."""
@@ -29,7 +30,7 @@ def pasts(rows: Iterable[SessionRow], weighed: Weighed, project: str) -> Iterato
     for row in rows:
         if not row.files:
             continue
-        counts, length = counted(" ".join((*row.files, *row.queries)))
+        counts, length = counted(analysed(" ".join((*row.files, *row.queries))))
         relevance = _WORTH * RIGHT_ANSWER * min(1.0, weighed.share(counts, length))
         if relevance >= _LEAST:
             yield Past(row, relevance, _module(row, project), summary(row))

@@ -30,6 +30,7 @@ from codecairn.rank.plan import planned
 from codecairn.rank.score import Ranked
 from codecairn.rank.search import Question, searching
 from codecairn.rank.show import shown
+from codecairn.store.discoveries import DiscoveryRow
 from codecairn.store.sessions import Accessed, SessionRow
 from codecairn.store.view import FileRow, View
 
@@ -65,6 +66,13 @@ class Asked:
     @property
     def wants_sessions(self) -> bool:
         return self.type == "all" and not self.chunk_types
+
+    @property
+    def is_narrow(self) -> bool:
+        return self.type != "all" or bool(self.module)
+
+    def keeps(self, row: DiscoveryRow) -> bool:
+        return self.type in ("all", row.type) and self.is_in(row.module)
 
     def is_in(self, module: str | None) -> bool:
         return not self.module or (module or "").casefold() == self.module.casefold()
@@ -189,9 +197,10 @@ class _Ranking:
 
     def page(self) -> _Page:
         code, is_capped, warnings = self._code()
-        scored = sorted([*code, *self._noted()], key=lambda each: each.rank)
+        noted, left = self._noted()
+        scored = sorted([*code, *noted], key=lambda each: each.rank)
         results = [self._found(each) for each in scored[: self._asked.limit]]
-        return _Page(results, len(scored), is_capped, warnings)
+        return _Page(results, len(scored) + left, is_capped, warnings)
 
     def _code(self) -> tuple[list[_Scored], bool, tuple[str, ...]]:
         asked = self._asked
@@ -205,16 +214,17 @@ class _Ranking:
         scored = [self._weighed(each, each.relevance, each.candidate.path) for each in ranking.results]
         return scored, ranking.is_capped, ranking.warnings
 
-    def _noted(self) -> Iterator[_Scored]:
-        asked, plan = self._asked, planned(self._asked.query)
+    def _noted(self) -> tuple[list[_Scored], int]:
+        """Discoveries and sessions, and how many more discoveries there are than are weighed."""
+        asked = self._asked
         if not asked.wants_discoveries:
-            return
+            return [], 0
         statistics = self._project.searcher.statistics(self._view, self._epoch, asked.query)
-        for each in self._project.recall.found(plan, statistics):
-            if asked.type in ("all", each.row.type) and asked.is_in(each.row.module):
-                yield self._weighed(each, each.relevance, each.row.path, each.row.module)
-        if asked.wants_sessions:
-            yield from self._pasts(statistics)
+        best, total = self._project.recall.found(
+            planned(asked.query), statistics, asked.keeps if asked.is_narrow else None
+        )
+        found = [self._weighed(each, each.relevance, each.row.path, each.row.module) for each in best]
+        return [*found, *(self._pasts(statistics) if asked.wants_sessions else ())], total - len(best)
 
     def _pasts(self, statistics: Statistics) -> Iterator[_Scored]:
         own = self._session.id if self._session else None
