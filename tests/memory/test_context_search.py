@@ -14,9 +14,10 @@ from codecairn.memory.boosts import Boosts, ago, boosts
 from codecairn.memory.search import Asked, search_context
 from codecairn.store.sessions import DAY_S, Accessed
 from codecairn.text import CHARACTERS_PER_TOKEN
-from tests.memory.conftest import HOUSE, refusal, value_of
+from tests.memory.conftest import HOUSE, TOKENS, refusal, value_of
 from tests.registry.samples import assert_conforms
 from tests.search.conftest import Asking, Doors
+from tests.support.repo import Repo
 
 Own = Callable[..., Asking]
 
@@ -188,6 +189,24 @@ def test_without_a_scope_the_current_project_is_searched(wise: Asking, own: Own)
     for scope in ({}, {"projectScope": "current"}):
         results = search(wise, "token of another project", limit=20, **scope)["results"]
         assert {each["project"] for each in results} == {wise.root.name}
+
+
+@pytest.mark.requirement("ruling/additions/ref-on-code-tools")
+def test_a_branch_is_searched_and_judged_by_its_commit(wise: Asking) -> None:
+    repo = Repo(wise.root, day=2)
+    repo.git("checkout", "--quiet", "-b", "feature")
+    body = TOKENS.replace("token[::-1]", "token") + "\n\ndef revoke_token(token: str) -> None:\n    pass\n"
+    repo.commit("revoke", {"app/auth/tokens.py": body})
+    repo.git("checkout", "--quiet", "main")
+    value_of(wise.answer("index_codebase", path=str(wise.root), ref="feature"))
+    assert ("code", "revoke_token") not in found(wise, "revoke a token", limit=20)
+    there = search(wise, "revoke a token refresh", limit=20, ref="feature")
+    assert "revoke_token" in [each["name"] for each in there["results"]]
+    assert there["metadata"]["ref"] == "feature"
+    statuses = {each["content"]: each["status"] for each in there["results"] if each["source"] == "discovery"}
+    assert statuses[RACE] == "drifted"
+    assert search(wise, "token refresh", type="issue")["results"][0]["status"] == "fresh"
+    assert refusal(wise.answer("context_search", query="token", ref="no-such"))["code"] == "ref_not_indexed"
 
 
 def test_several_projects_are_one_labelled_list(wise: Asking, own: Own) -> None:

@@ -66,7 +66,11 @@ def file_hash(root: Path, path: str) -> bytes | None:
     content = read_text(root, path, _LARGEST_FILE)
     if isinstance(content, Skip):
         return None
-    text = content.raw.replace(b"\r\n", b"\n")
+    return _text_hash(content.raw)
+
+
+def _text_hash(raw: bytes) -> bytes:
+    text = raw.replace(b"\r\n", b"\n")
     return hashlib.sha1(b"blob %d\0" % len(text) + text, usedforsecurity=False).digest()
 
 
@@ -127,12 +131,12 @@ def _missing(row: DiscoveryRow, view: View) -> Verdict:
 
 
 def _of_file(row: DiscoveryRow, path: str, view: View | None, root: Path) -> Verdict:
-    now = file_hash(root, path)
+    now = _hash_now(path, view, root)
     if now is not None and row.content_hash in (now, None):
         return Verdict("fresh", "", path)
     if now is not None:
         return Verdict("drifted", f"{path} has changed since", path)
-    if (root / path).is_file():
+    if not _is_of_ref(view) and (root / path).is_file():
         return Verdict("unknown", f"{path} cannot be read", path)
     if view is None:
         return Verdict("unknown", f"{path} is gone, and {_NOT_INDEXED}: it may have moved", path)
@@ -140,3 +144,15 @@ def _of_file(row: DiscoveryRow, path: str, view: View | None, root: Path) -> Ver
     if moved is not None:
         return Verdict("fresh", f"it stands at {moved.path} now", moved.path)
     return Verdict("orphaned", f"{path} is gone", path)
+
+
+def _hash_now(path: str, view: View | None, root: Path) -> bytes | None:
+    """Of the file on disk, or in the commit that a view is of."""
+    if view is None or not _is_of_ref(view):
+        return file_hash(root, path)
+    file = view.file_at(path)
+    return _text_hash(view.text(file.id).encode()) if file is not None else None
+
+
+def _is_of_ref(view: View | None) -> bool:
+    return view is not None and bool(view.layer.name)

@@ -8,9 +8,10 @@ result labelled with its project. Searching reads accesses and sessions and writ
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from codecairn.beside import PROSE
@@ -54,6 +55,8 @@ class Asked:
     chunk_types: tuple[str, ...] = ()
     recent: frozenset[str] = frozenset()
     """Files this connection has read lately."""
+    refs: Mapping[Path, str] = field(default_factory=dict)
+    """The ref to search of a project, by its root; the working tree where it has none."""
 
     @property
     def wants_code(self) -> bool:
@@ -147,7 +150,7 @@ def search_context(
     answers, warnings = list[_Page](), list[str]()
     first: Standing | None = None
     for project in projects:
-        stands = standing(project.index, cancel)
+        stands = standing(project.index, cancel, asked.refs.get(project.root))
         page = _page(project, stands, asked, session_of(project), now)
         if page is None and first is None:
             raise _no_embeddings(stands)
@@ -178,7 +181,7 @@ def _page(
 ) -> _Page | None:  # fmt: skip
     """The best of one project; None where it has no index."""
     page = None
-    for view in searching(project.index, stands.opened) if stands.opened else ():
+    for view in searching(project.index, stands.opened, stands.layer) if stands.opened else ():
         epoch = stands.opened.folder.name if stands.opened else ""
         page = _Ranking(project, view, epoch, asked, session, now).page()
     return page

@@ -11,6 +11,7 @@ from codecairn.errors import EmptyQuery
 from codecairn.memory.search import Asked, Found, Searched, search_context
 from codecairn.project import Project
 from codecairn.tools import Call, context_text, tool
+from codecairn.tools.views import Ref
 from codecairn.types import Wire
 
 _SHORTEST_QUERY, _LONGEST_QUERY = 3, 500
@@ -74,6 +75,7 @@ def context_search(
     module: Annotated[str | None, Meta(description="Folder name")] = None,
     projectScope: Annotated[Literal["current", "all_linked"], Meta(description="Projects")] = "current",
     chunkType: Annotated[list[ChunkType] | None, Meta(description="function class method interface type")] = None,
+    ref: Ref = None,
 ) -> ContextAnswer:
     """Code, remembered decisions, rules and issues, and past sessions, ranked together by what you work on. Use it
     before you decide or change anything."""
@@ -81,8 +83,9 @@ def context_search(
     if len(query.strip()) < _SHORTEST_QUERY:
         raise EmptyQuery("Query must be at least 3 characters", param="query", reason="shorter than 3 characters")
     asked = Asked(
-        query, limit, type, (module or "").strip(), tuple(chunkType or ()), frozenset(call.connection.recent_files)
-    )
+        query, limit, type, (module or "").strip(), tuple(chunkType or ()), frozenset(call.connection.recent_files),
+        call.connection.refs | ({call.project.root: ref} if ref is not None else {}),
+    )  # fmt: skip
     sessions, projects, warnings = call.registry.sessions, *_scope(call, projectScope)
     found = search_context(
         projects, asked, lambda project: sessions.current(call.connection, project), sessions.clock(), call.cancel
