@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from codecairn import tools
+from codecairn.cli import COMMANDS
 
 HERE = Path(__file__).parent
 TESTS = HERE.parent
@@ -36,6 +37,7 @@ def manifest() -> dict[str, str]:
 
 PARTS: dict[str, Callable[[], bool]] = {
     "refs": lambda: "list_refs" in tools.standard().tools,
+    "links": lambda: "link" in COMMANDS,
 }
 """Whether a part of the product exists, for those that a clause of a built tool may wait for."""
 
