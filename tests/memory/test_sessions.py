@@ -43,7 +43,7 @@ def test_a_session_has_what_was_called_opened_and_asked(own: Own) -> None:
     asked.answer("health_check")
     row = sessions(asked).current(asked.connection, asked.project)
     assert row is not None
-    assert row.tools == {"get_file_outline": 5, "search_code": 1, "find_symbol": 1}
+    assert row.tools == {"get_file_outline": 4, "search_code": 1, "find_symbol": 1}
     assert list(row.files.items()) == [("app/auth/passwords.py", 1), ("app/auth/tokens.py", 2)]
     assert row.queries == ["refresh token", "verify_token"]
     assert topics(row, 3) == ["token", "auth", "refresh"]

@@ -113,15 +113,14 @@ class Sessions:
     # Noting.
 
     def note(
-        self, connection: Connection, projects: Projects, tool: str, workspace: str | None, opened: Mapping[str, Any]
+        self, connection: Connection, projects: Projects, tool: str, workspace: str | None, given: Mapping[str, Any]
     ) -> None:
-        """A call was answered. `opened` are its arguments where it succeeded, and nothing where it did not."""
+        """A call was answered; one that was refused, withdrawn or failed has done nothing worth keeping."""
         if tool in _IDLE_TOOLS:
             return
-        path = opened.get(OPENS.get(tool, ""))
-        query = next((opened[name] for name in _ASKS if isinstance(opened.get(name), str)), None)
-        given = path if isinstance(path, str) else None
-        self._noted.append(_Noted(connection, projects, workspace, tool, self.clock(), given, query))
+        path = given.get(OPENS.get(tool, ""))
+        query = next((given[name] for name in _ASKS if given.get(name)), None)
+        self._noted.append(_Noted(connection, projects, workspace, tool, self.clock(), path, query))
         if self._timer is None:
             self._settle_later()
 

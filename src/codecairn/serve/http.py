@@ -151,7 +151,7 @@ def app(service: Service, access: Access, server: Server[Any] | None = None) -> 
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         async with manager.run():
             yield
-        service.registry.sessions.close()
+        service.closed()
 
     application = Starlette(routes=routes, lifespan=lifespan)
     application.add_middleware(_Guarded, access=access)

@@ -263,18 +263,15 @@ def _loggable(tool: Tool, arguments: Arguments) -> Arguments:
 
 
 def _noted(inner: Step) -> Step:
-    """Note the call in its session, behind it: nothing that goes wrong there is the caller's. A command is no
-    connection, and has none."""
+    """Note what was answered in its session, behind the call: nothing that goes wrong there is the caller's. A command
+    is no connection, and has none."""
 
     def step(tool: Tool, call: Call, arguments: Arguments) -> Reply:
         reply: Reply = inner(tool, call, arguments)
-        given = arguments if isinstance(arguments, dict) else {}
-        if call.door != "cli":
-            workspace = given.get("workspace") or (given.get("path") if tool.family == "index" else None)
-            shown = {name: value for name, value in given.items() if name not in tool.unlogged}
-            named = workspace if isinstance(workspace, str) else None
-            succeeded = shown if reply.error is None else {}
-            call.registry.sessions.note(call.connection, call.projects, tool.name, named, succeeded)
+        if reply.error is None and call.door != "cli":
+            given = {name: value for name, value in (arguments or {}).items() if name not in tool.unlogged}
+            named = given.get("workspace") or (given.get("path") if tool.family == "index" else None)
+            call.registry.sessions.note(call.connection, call.projects, tool.name, named, given)
         return reply
 
     return step
