@@ -58,7 +58,7 @@ def called(tool: str, arguments: dict[str, Any], report: Report | None = None) -
     from codecairn.connection import Connection
 
     logs.configure("warning", "text")
-    registry, projects = _opened()
+    registry, projects = opened()
     call = tools.Call(projects, Connection("cli"), registry, "cli", report=report)
     reply = registry.call(registry.tools[tool], call, arguments)
     if reply.error is not None:
@@ -66,7 +66,7 @@ def called(tool: str, arguments: dict[str, Any], report: Report | None = None) -
     return reply.value
 
 
-def _opened() -> tuple[Registry, Projects]:
+def opened() -> tuple[Registry, Projects]:
     """Opened once a command, so that what one call has learnt of a project serves the next."""
     from codecairn import tools
     from codecairn.project import Projects
@@ -74,8 +74,8 @@ def _opened() -> tuple[Registry, Projects]:
     kept = click.get_current_context().meta
     if _KEPT not in kept:
         kept[_KEPT] = (tools.standard(), Projects(config.load()))
-    opened: tuple[Registry, Projects] = kept[_KEPT]
-    return opened
+    found: tuple[Registry, Projects] = kept[_KEPT]
+    return found
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from codecairn.beside import PROSE
@@ -144,9 +145,10 @@ class _Page(NamedTuple):
 
 def search_context(
     projects: Sequence[Project], asked: Asked, session_of: Callable[[Project], SessionRow | None], now: float,
-    cancel: Cancel,
+    cancel: Cancel, names: Mapping[Path, str] = MappingProxyType({}),
 ) -> Searched:  # fmt: skip
-    """The best of all these projects. The first must be indexed; another that is not is left out, and said."""
+    """The best of all these projects. The first must be indexed; another that is not is left out, and said. `names`
+    are what results call a project, by its root, where that is not its folder's name."""
     answers, warnings = list[_Page](), list[str]()
     first: Standing | None = None
     for project in projects:
@@ -155,10 +157,11 @@ def search_context(
         if page is None and first is None:
             raise _no_embeddings(stands)
         first = first or stands
+        name = names.get(project.root, project.name)
         if page is None:
-            warnings.append(f"{project.name} is not indexed and was left out.")
+            warnings.append(f"{name} is not indexed and was left out.")
         else:
-            answers.append(page)
+            answers.append(page._replace(results=[replace(each, project=name) for each in page.results]))
             warnings += page.warnings
     assert first is not None
     results = sorted((each for page in answers for each in page.results), key=_place)[: asked.limit]

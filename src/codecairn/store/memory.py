@@ -5,6 +5,7 @@
     revision     one number, raised with every change of a discovery
     session      what one connection did, in one stretch (sessions.py)
     access       which file was opened when, and by which tool; as much as boosts and ages are told from
+    link         other projects that are searched along with this one (links.py)
 
 SQLite in WAL mode: any number of processes read and write one file, a write is atomic, and what a call has answered
 survives the end of the process. `PRAGMA data_version` tells whether another process has written since.
@@ -57,7 +58,13 @@ def _create_session(database: sqlite3.Connection) -> None:
     database.execute("CREATE INDEX access_at ON access (at)")
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create_usage, _create_discovery, _create_session)
+def _create_link(database: sqlite3.Connection) -> None:
+    database.execute("CREATE TABLE link (root TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, linked TEXT NOT NULL)")
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
+    _create_usage, _create_discovery, _create_session, _create_link,
+)  # fmt: skip
 """Numbered by position; appended to, never edited."""
 
 

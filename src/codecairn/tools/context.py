@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from codecairn.errors import EmptyQuery
+from codecairn.links import Linked, linked
 from codecairn.memory.search import Asked, Found, Searched, search_context
-from codecairn.project import Project
 from codecairn.tools import Call, context_text, tool
 from codecairn.tools.views import Ref
 from codecairn.types import Wire
@@ -86,13 +86,13 @@ def context_search(
         query, limit, type, (module or "").strip(), tuple(chunkType or ()), frozenset(call.connection.recent_files),
         call.connection.refs | ({call.project.root: ref} if ref is not None else {}),
     )  # fmt: skip
-    sessions, projects, warnings = call.registry.sessions, *_scope(call, projectScope)
+    sessions, scope = call.registry.sessions, _scope(call, projectScope)
     found = search_context(
-        projects, asked, lambda project: sessions.current(call.connection, project), sessions.clock(), call.cancel
-    )
+        [call.project, *scope.projects], asked, lambda project: sessions.current(call.connection, project),
+        sessions.clock(), call.cancel, scope.names,
+    )  # fmt: skip
     ms = (time.perf_counter() - began) * 1000
-    if asked.chunk_types and type != "all":
-        warnings = [*warnings, _NOTHING_IN_COMMON]
+    warnings = [*scope.warnings, *([_NOTHING_IN_COMMON] if asked.chunk_types and type != "all" else [])]
     now = sessions.clock()
     return ContextAnswer(
         results=[_result(each, now) for each in found.results], query=query, totalFound=found.total,
@@ -100,11 +100,12 @@ def context_search(
     )  # fmt: skip
 
 
-def _scope(call: Call, scope: str) -> tuple[list[Project], list[str]]:
-    """The projects to search: the current one first."""
+def _scope(call: Call, scope: str) -> Linked:
+    """What is searched besides the current project."""
     if scope == "current":
-        return [call.project], []
-    return [call.project], ["No projects are linked to this one."]
+        return Linked()
+    found = linked(call.project, call.projects)
+    return found if found.projects or found.warnings else Linked(warnings=["No projects are linked to this one."])
 
 
 def _metadata(found: Searched, warnings: list[str]) -> dict[str, Any]:
