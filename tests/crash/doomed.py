@@ -41,7 +41,7 @@ POINTS: dict[str, tuple[Any, str]] = {
     "versions are retired": (writer.IndexWriter, "retire"),
     "documents are deleted": (lexical.Writing, "delete"),
     "retired versions are forgotten": (writer.IndexWriter, "retired"),
-    "imports are counted": (importers._Named, "by"),
+    "imports are counted": (importers.ImportedFiles, "by"),
     "counts are written": (writer, "_write_importers"),
     "a run says how it ended": (writer.IndexWriter, "finish"),
 }

@@ -42,7 +42,7 @@ class Importer(NamedTuple):
 
 def importers(view: View, cancel: Cancel) -> dict[str, int]:
     """For each file that others import, how many do."""
-    named = _Named(view)
+    named = ImportedFiles(view)
     counts = Counter[int]()
     for path in named.known.files:
         cancel.check()
@@ -62,7 +62,7 @@ def recounted(before: View, after: View, changed: Collection[str], cancel: Cance
         return {path: whole.get(path, 0) for path in {*whole, *counts} if whole.get(path, 0) != counts.get(path, 0)}
     delta = Counter[str]()
     for view, sign in ((before, -1), (after, 1)):
-        named = _Named(view)
+        named = ImportedFiles(view)
         using = {named.known.rows[file].path for name in names for file in view.using(name) if file in named.known.rows}
         # Who uses a name in one view does in the other, unless it changed itself.
         for path in sorted(using.union(changed) & named.known.files.keys()):
@@ -106,7 +106,7 @@ def _top_names(view: View, row: FileRow) -> set[str]:
     return own | {each.alias or each.name for each in link_table(view.links(row.id)).imports}
 
 
-class _Named:
+class ImportedFiles:
     """The files that imports name. Its tables are of no use to the next generation, and are not kept."""
 
     def __init__(self, view: View) -> None:
