@@ -16,8 +16,11 @@ COMMANDS = {
     "graph": "Show who calls a symbol and what it calls.",
     "index": "Index a project, or bring its index up to date.",
     "instructions": "Check the instruction catalogue, or import rules into it.",
+    "link": "Link another project, to search both at once.",
+    "links": "List the projects that are linked to this one.",
     "memory": "List, move or harvest what is remembered of a project.",
     "outline": "Print the symbols of files or folders.",
+    "pack": "Gather the context for a task within a budget of tokens.",
     "projects": "List what is indexed on this machine, or prune what is gone.",
     "reference": "Print the reference of tools and commands as Markdown.",
     "refs": "Where a symbol is used, each use with its line.",
@@ -26,6 +29,7 @@ COMMANDS = {
     "serve": "Serve the tools over stdio, or over HTTP with --http.",
     "status": "Say whether a project is indexed, how much of it, and how fresh.",
     "symbol": "Print the definition of a name with its source.",
+    "unlink": "Undo a link to another project.",
 }
 
 

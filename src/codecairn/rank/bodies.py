@@ -27,11 +27,12 @@ def body_of(view: View, file: FileRow, symbol: SymbolRow, room: int) -> Body | N
     return Body(start, text, is_cut=False) if len(text) <= room else None
 
 
-def head_of(view: View, file: FileRow, symbol: SymbolRow, room: int) -> Body:
-    """As much as there is room for: without the bodies of its members, and then without its end."""
+def head_of(view: View, file: FileRow, symbol: SymbolRow, room: int, whole: frozenset[int] = frozenset()) -> Body:
+    """As much as there is room for: without the bodies of its members, but for those that are to be shown whole, and
+    then without its end."""
     start, end = extent_of_symbol(view, file.id, symbol)
     lines = _lines(view, file)
-    elided = _elided(view.symbols(file.id), symbol)
+    elided = _elided(view.symbols(file.id), symbol, whole)
     kept, used, number = list[str](), 0, start
     while number <= end:
         line = lines[number - 1]
@@ -49,15 +50,17 @@ def _lines(view: View, file: FileRow) -> list[str]:
     return view.text(file.id).split("\n")
 
 
-def _elided(symbols: list[SymbolRow], around: SymbolRow) -> dict[int, int]:
+def _elided(symbols: list[SymbolRow], around: SymbolRow, whole: frozenset[int]) -> dict[int, int]:
     """First and last lines of the stretches to leave out: what follows the heads of the functions inside."""
     found, last = dict[int, int](), around.start_line
     for each in symbols[around.number + 1 :]:
         if each.start_line > around.end_line:
             break
-        if each.kind in CALLABLE and each.start_line > last:
+        if each.kind in CALLABLE and each.start_line > last and each.number not in whole:
             first = each.name_line + 1 + each.signature.count("\n")
             if each.end_line - first >= _SHORTEST_ELIDED:
                 found[first] = each.end_line
                 last = each.end_line
+        elif each.number in whole:
+            last = max(last, each.end_line)
     return found

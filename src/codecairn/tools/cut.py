@@ -32,7 +32,7 @@ def budget(*, asked: bool) -> float:
 
 def json_text(fields: dict[str, Any], params: Mapping[str, Any]) -> str:
     text = encoded(fields)
-    room = budget(asked=(params.get("limit") or 0) > _ORDINARY_COUNT)
+    room = _room(params)
     if len(text) <= room:
         return text
     for longest in _PASSAGES if "results" in fields else ():
@@ -45,6 +45,13 @@ def json_text(fields: dict[str, Any], params: Mapping[str, Any]) -> str:
     if name is not None:
         fields, text = _with_fewer(fields, name, params, room)
     return text if len(text) <= room else encoded(_with_short_strings(fields, _LONGEST_STRING))
+
+
+def _room(params: Mapping[str, Any]) -> float:
+    """A tool that fills a budget of its caller's has kept to it already."""
+    if "max_tokens" in params:
+        return float(params["max_tokens"]) * CHARACTERS_PER_TOKEN
+    return budget(asked=(params.get("limit") or 0) > _ORDINARY_COUNT)
 
 
 def encoded(value: Any) -> str:

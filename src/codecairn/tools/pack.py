@@ -1,0 +1,127 @@
+"""Everything for one task in one answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from codecairn.context.gather import Gatherer, Material, Written, rules
+from codecairn.context.pack import DEFAULT_TOKENS, ESTIMATE, LEAST_TOKENS, MOST_TOKENS, LeftOut, PackItem, filled
+from codecairn.errors import EmptyQuery, InvalidInput, InvalidMaxTokens
+from codecairn.memory.drift import verdict
+from codecairn.project import Project
+from codecairn.rank.plan import planned
+from codecairn.rank.search import Question
+from codecairn.store.discoveries import DiscoveryRow
+from codecairn.store.view import View
+from codecairn.text import CHARACTERS_PER_TOKEN
+from codecairn.tools import Call, tool
+from codecairn.tools.cut import encoded
+from codecairn.tools.views import Ref, Workspace, epoch, newest, project_of, ready
+
+_LONGEST_TASK = 2_000
+# The bounds are in the schema; breaking them has an error of its own.
+_Tokens = Annotated[int, Meta(extra_json_schema={"minimum": LEAST_TOKENS, "maximum": MOST_TOKENS})]
+_Task = Annotated[str, Meta(max_length=_LONGEST_TASK)]
+_FRAME = 60
+"""Characters that the numbers of the frame may grow by."""
+_LONGEST_WARNING = 160
+_MOST_RECALLED = 20
+
+
+class ContextPack(Struct, frozen=True, kw_only=True):
+    items: list[PackItem]
+    left_out: list[LeftOut]
+    max_tokens: int
+    tokens: int
+    token_estimate: str
+    metadata: dict[str, Any]
+
+
+@tool(family="refs")
+def build_context_pack(
+    call: Call,
+    *,
+    task: Annotated[_Task | None, Meta(description="What is to be done")] = None,
+    query: Annotated[_Task | None, Meta(description="The same")] = None,
+    max_tokens: Annotated[_Tokens, Meta(description="Budget")] = DEFAULT_TOKENS,
+    workspace: Workspace = None,
+    ref: Ref = None,
+) -> ContextPack:
+    """Everything for one task within a token budget: definitions, callers, tests, documents, rules and discoveries,
+    each with why. Use it first, instead of many searches and reads."""
+    wanted = _asked(task, query)
+    if not LEAST_TOKENS <= max_tokens <= MOST_TOKENS:
+        reason = f"{LEAST_TOKENS} to {MOST_TOKENS}, not {max_tokens}"
+        raise InvalidMaxTokens(f"max_tokens: {reason}", param="max_tokens", reason=reason)
+    project = project_of(call, workspace)
+    stands = ready(call, project, ref)
+    warnings: list[str] = []
+
+    def gathered(view: View) -> list[Material]:
+        found, _ = project.searcher.ranked(view, epoch(stands), Question(wanted))
+        warnings[:] = found.warnings
+        known = partial(_written, project, view, epoch(stands), wanted)
+        return Gatherer(view, wanted, call.cancel).gathered(found.results, known)
+
+    materials = newest(stands, project, gathered) or []
+    metadata = stands.metadata()
+    if said := [*stands.warnings, *warnings]:
+        metadata["warnings"] = [each[:_LONGEST_WARNING] for each in said]
+    return _packed(materials, max_tokens, metadata)
+
+
+def _asked(task: str | None, query: str | None) -> str:
+    if task is not None and query is not None and task.strip() != query.strip():
+        raise InvalidInput("task and query are one thing", param="query", reason="both are given, and differ")
+    wanted = (task if task is not None else query) or ""
+    if not wanted.strip():
+        raise EmptyQuery("No task is given", param="task", reason="task is empty or missing")
+    return wanted.strip()
+
+
+def _written(project: Project, view: View, epoch_: str, task: str, paths: set[str]) -> Iterator[Written]:
+    """Rules, discoveries that a search for the task finds, and those about the files it leads to."""
+    yield from rules(project.catalog.current())
+    recalled, _ = project.recall.found(planned(task), project.searcher.statistics(view, epoch_, task))
+    best = sorted(recalled, key=lambda each: (-each.relevance, each.row.id))[:_MOST_RECALLED]
+    yield from (_discovery(project, view, each.row, each.relevance) for each in best)
+    known = {each.row.id for each in best}
+    bound = [row for row in project.discoveries.on_paths(paths) if row.id not in known]
+    yield from (_discovery(project, view, row, 0.0) for row in bound[:_MOST_RECALLED])
+
+
+def _discovery(project: Project, view: View, row: DiscoveryRow, relevance: float) -> Written:
+    stands = verdict(row, view, project.root)
+    path = (stands.path if stands else row.path) or ""
+    note = f"{row.type}, {stands.status}" if stands else row.type
+    return Written("discovery", row.id, "", row.content, path, path, note, row.type == "rule", relevance)
+
+
+def _packed(materials: list[Material], max_tokens: int, metadata: dict[str, Any]) -> ContextPack:
+    empty = ContextPack(
+        items=[], left_out=[], max_tokens=max_tokens, tokens=0, token_estimate=ESTIMATE,
+        metadata={**metadata, "result_completeness": "truncated"},
+    )  # fmt: skip
+    room = int(max_tokens * CHARACTERS_PER_TOKEN) - len(encoded(empty)) - _FRAME
+    items, left_out = filled(materials, room)
+    is_cut = bool(left_out) or any(each.content_cut for each in items)
+    if is_cut and metadata["result_completeness"] == "complete":
+        metadata = {**metadata, "result_completeness": "truncated"}
+    pack = ContextPack(
+        items=items, left_out=left_out, max_tokens=max_tokens, tokens=max_tokens, token_estimate=ESTIMATE,
+        metadata=metadata,
+    )  # fmt: skip
+    return _with_tokens(pack)
+
+
+def _with_tokens(pack: ContextPack) -> ContextPack:
+    tokens = math.ceil(len(encoded(pack)) / CHARACTERS_PER_TOKEN)
+    return ContextPack(
+        items=pack.items, left_out=pack.left_out, max_tokens=pack.max_tokens, tokens=tokens,
+        token_estimate=pack.token_estimate, metadata=pack.metadata,
+    )  # fmt: skip
