@@ -39,8 +39,11 @@ LAYERS: list[set[str]] = [
     {"index", "worker"},
     {"rank"},
     {"resolve"},
-    {"project", "memory"},
+    {"context"},
+    {"project", "links", "memory"},
     {"tools"},
+    {"notes"},
+    {"resources", "prompts"},
     {"serve"},
     {"cli", "__main__"},
 ]

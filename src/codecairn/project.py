@@ -21,7 +21,9 @@ from codecairn.cancel import Cancel
 from codecairn.catalog.entries import CatalogFolder
 from codecairn.catalog.governance import CriteriaSource
 from codecairn.config import Settings, data_folder
+from codecairn.context.central import UseTable
 from codecairn.errors import Denied, InvalidInput, ProjectNotFound
+from codecairn.history.churn import RecentChanges
 from codecairn.index.live import ProjectIndex
 from codecairn.index.overlays import Leases
 from codecairn.memory.recall import Recall
@@ -30,6 +32,7 @@ from codecairn.rank.search import Searcher
 from codecairn.source.git import Git
 from codecairn.store import place
 from codecairn.store.discoveries import Discoveries
+from codecairn.store.links import LinkStore
 from codecairn.store.memory import Memory
 from codecairn.store.sessions import SessionStore
 from codecairn.store.view import View
@@ -73,6 +76,10 @@ class Project:
         return SessionStore(self.memory)
 
     @cached_property
+    def links(self) -> LinkStore:
+        return LinkStore(self.memory)
+
+    @cached_property
     def index(self) -> ProjectIndex:
         settings = self.settings
         home, embeddings = lambda: data_folder(settings), settings.embeddings
@@ -85,6 +92,14 @@ class Project:
     @cached_property
     def searcher(self) -> Searcher:
         return Searcher(self.index.encoders)
+
+    @cached_property
+    def recent_changes(self) -> RecentChanges:
+        return RecentChanges(self.git, self.guard)
+
+    @cached_property
+    def uses(self) -> UseTable:
+        return UseTable()
 
     @cached_property
     def recall(self) -> Recall:

@@ -60,24 +60,20 @@ ON_THE_PRODUCT: dict[str, frozenset[str]] = {
     "tools-list": frozenset(),
     "server-sse-multiple-streams": frozenset(),
     "dns-rebinding-protection": frozenset(),
-    "caching": frozenset(
-        {
-            "sep-2549-prompts-list-caching-hints",
-            "sep-2549-resources-list-caching-hints",
-            "sep-2549-resources-templates-list-caching-hints",
-        }
-    ),
+    "caching": frozenset(),
+    "resources-list": frozenset(),
+    "prompts-list": frozenset(),
+    "sep-2164-resource-not-found": frozenset(),
     "http-header-validation": frozenset(),
     "input-required-result-unsupported-methods": frozenset(),
 }
 
 # Why the rest does not apply to the product, by how a scenario's name begins.
 NOT_ON_THE_PRODUCT = {
-    "completion-": "Cairn declares no `completions` capability",
+    "completion-": "completes an argument of a test prompt of the suite",
     "logging-": "Cairn declares no `logging` capability: it logs to stderr",
-    "prompts-": "Cairn declares no `prompts` capability",
-    "resources-": "Cairn declares no `resources` capability",
-    "sep-2164-": "Cairn declares no `resources` capability",
+    "prompts-": "gets a test prompt of the suite",
+    "resources-": "reads, or subscribes to, a test resource of the suite",
     "tools-call-": "calls a test tool of the suite; Cairn's own tools are called by the clients below",
     "elicitation-": "Cairn asks the user nothing",
     "input-required-": "no tool of Cairn answers with a question",

@@ -129,7 +129,7 @@ def test_bugs_warnings_and_bad_lines_leave_stdout_clean(repo: Repo) -> None:
         server.initialize()
         assert server.request("tools/call", {"name": "sample_bug"})["result"]["isError"]
         assert server.request("tools/call", {"name": 5})["error"]["code"] == -32602
-        assert server.request("resources/list")["error"]["code"] == -32601
+        assert server.request("no/such")["error"]["code"] == -32601
         assert server.close() == 0
         assert (server.noise, server.received) == ([], [])
         assert "the sample is broken" in "".join(server.stderr)

@@ -122,9 +122,11 @@ class LineDoor:
         params: dict[str, Any] = {"name": tool}
         if arguments is not None:
             params["arguments"] = arguments
-        if self.name == "modern":
-            params["_meta"] = ENVELOPE
-        return answer_of(self.client.request("tools/call", params))
+        return answer_of(self.request("tools/call", params))
+
+    def request(self, method: str, params: Any) -> dict[str, Any]:
+        envelope = {"_meta": ENVELOPE} if self.name == "modern" else {}
+        return self.client.request(method, {**params, **envelope})
 
 
 def answer_of(message: dict[str, Any]) -> Answer:

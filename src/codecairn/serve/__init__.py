@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import anyio.to_thread
 
 from codecairn.connection import Connection
+from codecairn.errors import CairnError
 from codecairn.project import Projects
 from codecairn.serve.upkeep import Upkeep
 from codecairn.tools import Call, Registry, Tool
 from codecairn.tools.families import Reply
 
 _MOST_CALLS_AT_ONCE = 64
+_Answer = TypeVar("_Answer")
 _LAST_WORDS_S = 0.3
 
 
@@ -32,16 +35,40 @@ class Service:
     _limiter: anyio.CapacityLimiter | None = field(default=None, init=False)
 
     async def perform(self, tool: Tool, arguments: Any, connection: Connection, door: str, report: Any = None) -> Reply:
-        """Run a call in a thread of its own; if the caller withdraws, what the call has under way is stopped."""
+        call = Call(self.projects, connection, self.registry, door, report=report)
+        return await self._in_thread(call, lambda: self.registry.call(tool, call, arguments))
+
+    async def answer(self, method: str, work: Callable[[Call], _Answer], connection: Connection, door: str) -> _Answer:
+        """What is asked of the project by no tool: a resource, a prompt, a completion."""
+        call = Call(self.projects, connection, self.registry, door)
+        return await self._in_thread(call, lambda: self._counted(method, lambda: work(call)))
+
+    async def _in_thread(self, call: Call, work: Callable[[], _Answer]) -> _Answer:
+        """In a thread of its own; if the caller withdraws, what the call has under way is stopped."""
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(_MOST_CALLS_AT_ONCE)
-        call = Call(self.projects, connection, self.registry, door, report=report)
-        work = partial(self._performed, tool, call, arguments)
+
+        def kept() -> _Answer:
+            if self.upkeep is not None:
+                self.upkeep.begin(call.connection.client_roots)
+            return work()
+
         try:
-            return await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
+            return await anyio.to_thread.run_sync(kept, abandon_on_cancel=True, limiter=self._limiter)
         except anyio.get_cancelled_exc_class():
             call.cancel.set()
             raise
+
+    def _counted(self, method: str, work: Callable[[], _Answer]) -> _Answer:
+        began, error = time.perf_counter(), None
+        try:
+            return work()
+        except CairnError as raised:
+            error = raised.kind
+            raise
+        finally:
+            elapsed_ms = (time.perf_counter() - began) * 1000
+            self.registry.metrics.record(method, elapsed_ms, error=error, refused=False, slow=False)
 
     def ended(self, connection_id: str) -> None:
         """A connection is gone, and its session ends."""
@@ -50,11 +77,6 @@ class Service:
     def closed(self) -> None:
         """The server ends, and every session with it."""
         _shortly(self.registry.sessions.close)
-
-    def _performed(self, tool: Tool, call: Call, arguments: Any) -> Reply:
-        if self.upkeep is not None:
-            self.upkeep.begin(call.connection.client_roots)
-        return self.registry.call(tool, call, arguments)
 
 
 def _shortly(write: Callable[[], None]) -> None:

@@ -33,6 +33,7 @@ from codecairn import tools
 from codecairn.connection import Connection, Connections
 from codecairn.serve import Service, jsonrpc, mcp
 from codecairn.serve.jsonrpc import BareDoor, NotJson
+from codecairn.serve.shelf import Context
 
 LARGEST_BODY = 4 << 20
 DEFAULT_ADDRESS = "127.0.0.1:8417"
@@ -112,7 +113,7 @@ def app(service: Service, access: Access, server: Server[Any] | None = None) -> 
     def caller(request: Request | None) -> Connection:
         return connections.get(_caller(access, request), lasts=False)
 
-    def connection_of(ctx: mcp.Context) -> Connection:
+    def connection_of(ctx: Context) -> Connection:
         session = None if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else _session(ctx.request)
         return connections.get(_connection_id(session), lasts=True) if session else caller(ctx.request)
 

@@ -12,7 +12,7 @@ from urllib.request import url2pathname
 import anyio
 import anyio.from_thread
 import mcp_types as types
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -22,6 +22,8 @@ from codecairn import __version__
 from codecairn.connection import Connection
 from codecairn.serve import Service
 from codecairn.serve.jsonrpc import INVALID_PARAMS, advertisement, tool_result, unknown_tool
+from codecairn.serve.shelf import Context, Shelf
+from codecairn.tools import Call
 
 log = logging.getLogger("codecairn.mcp")
 
@@ -35,13 +37,14 @@ Cairn answers questions about this repository: where things are done, its histor
 - Why is this line so, who wrote it: git_blame on the file and lines, then git_log on the commit's file.
 - What changed lately, or since a tag or date: git_log (filePath, since, until, author).
 - What is on this branch, what have I changed: git_diff (two refs; one ref against the working tree; none: unstaged).
+- New here: read the resource context://project/overview, then context://module/NAME; or the prompt `onboard`.
+- Everything for one task in a budget of tokens: build_context_pack.
 Paths are relative to the project root; `workspace` names the root of another project, absolute; `ref` a branch or
 commit (default: the working tree). A cut answer has next_cursor: give it as `cursor`. Something odd: health_check.
 """
 
 _ROOTS_TIMEOUT_S = 3.0
 
-Context = ServerRequestContext[Any, Any]
 ConnectionOf = Callable[[Context], Connection]
 
 
@@ -75,12 +78,24 @@ def build(service: Service, connection_of: ConnectionOf, door: str) -> Server[An
         del params
         roots.forget(connection_of(ctx))
 
+    async def asking(ctx: Context, method: str, work: Callable[[Call], Any]) -> Any:
+        connection = connection_of(ctx)
+        await roots.ask(ctx, connection)
+        return await service.answer(method, work, connection, door)
+
+    shelf = Shelf(asking)
     server: Server[Any] = Server(
         "codecairn",
         version=__version__,
         title="Cairn",
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
+        on_list_resources=shelf.list_resources,
+        on_list_resource_templates=shelf.list_templates,
+        on_read_resource=shelf.read_resource,
+        on_list_prompts=shelf.list_prompts,
+        on_get_prompt=shelf.get_prompt,
+        on_completion=shelf.complete,
         get_tool_input_schema=lambda name: tool.input_schema if (tool := service.registry.find(name)) else None,
     )
     server.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, roots_changed)

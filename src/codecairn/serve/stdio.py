@@ -33,6 +33,7 @@ from pydantic import ValidationError
 from codecairn.connection import Connection
 from codecairn.serve import Service, jsonrpc, mcp
 from codecairn.serve.jsonrpc import BareDoor, NotJson
+from codecairn.serve.shelf import Context
 from codecairn.source import process
 
 LONGEST_LINE = 16 << 20
@@ -154,7 +155,7 @@ class StdioDoor:
         self._owed: dict[str, list[_Owed]] = {}
         self._bare_calls: dict[str, list[anyio.CancelScope]] = {}
 
-    def _connection_of(self, ctx: mcp.Context) -> Connection:
+    def _connection_of(self, ctx: Context) -> Connection:
         """Of the era without handshakes, a call has no connection: it shares with the others of the process."""
         return self._unconnected if ctx.protocol_version == _MODERN else self._connection
 
