@@ -73,7 +73,7 @@ def _too_many() -> WorkspaceLimitExceeded:
 def unlink(project: Project, given: str) -> Link:
     """By name, or by path, be the project there or not."""
     links = project.links.all()
-    paths = {given, str(Path(given).expanduser().resolve())}
+    paths = {given, _resolved(given)}
     found = next((each for each in links if each.name == given), None) or next(
         (each for each in links if each.root in paths), None
     )
@@ -83,6 +83,13 @@ def unlink(project: Project, given: str) -> Link:
         raise NotFound(f"Not linked: {printable(given)}", remedy=remedy)
     project.links.remove(found.root)
     return found
+
+
+def _resolved(given: str) -> str:
+    try:
+        return str(Path(given).expanduser().resolve())
+    except (OSError, RuntimeError, ValueError):  # no such user, a loop of links, a NUL: then it is no path of a link
+        return given
 
 
 def _name(root: Path, given: str | None, taken: set[str]) -> str:

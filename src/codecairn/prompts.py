@@ -13,6 +13,7 @@ from difflib import get_close_matches
 
 from codecairn.context.central import Place
 from codecairn.context.markdown import code, counted, rule_row, section
+from codecairn.context.overview import binding_rules
 from codecairn.errors import InvalidInput
 from codecairn.history.branch import BranchChanges, branch_changes, ref_names
 from codecairn.memory.drift import verdict
@@ -148,11 +149,7 @@ def _changed(view: View, file: FileDiff) -> list[tuple[FileRow, SymbolRow]]:
 
 
 def _rules(project: Project) -> str:
-    entries = [each.value for each in project.catalog.current().entries.values()]
-    binding = sorted(
-        (each for each in entries if each.requirement in ("mandatory", "critical")),
-        key=lambda each: (each.priority, each.id),
-    )
+    binding = binding_rules(project.catalog.current())
     shown = binding[:_MOST_RULES]
     return section("Rules that bind", map(rule_row, shown), len(binding) - len(shown), "rules: instructions_list")
 

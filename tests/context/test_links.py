@@ -227,6 +227,13 @@ def test_unlinking_what_is_not_linked_suggests_what_is(town: Town) -> None:
     assert "Did you mean harbour?" in refused.output
 
 
+@pytest.mark.parametrize("given", ["~nobody-of-this-name/x", "x" * 5000, "../.."])
+def test_unlinking_what_is_no_path_at_all_is_only_refused(town: Town, given: str) -> None:
+    refused = town.run("unlink", given, "--root", str(town.project("here")))
+    assert refused.exit_code == 1
+    assert refused.output.startswith("Error: Not linked: ")
+
+
 def test_links_outlive_the_process_and_the_index(town: Town) -> None:
     here, other = town.project("here"), town.project("other")
     town.link(here, other)

@@ -83,8 +83,7 @@ def overview(
     modules = [each for each in survey.modules if each.place == "code"]
     hot = hot_files(survey, churn)
     documents = [file for file in survey.files if _DOCUMENT.match(file.path)]
-    binding = [each.value for each in catalog.entries.values() if each.value.requirement in _BINDING]
-    binding.sort(key=lambda each: (each.priority, each.id))
+    binding = binding_rules(catalog)
     counts = uses.counts()
     return Overview(
         survey=survey, about=_about(view, survey), manifests=tuple(manifests), folders=tuple(folders[:_FOLDERS]),
@@ -98,6 +97,12 @@ def overview(
             "files": len(hot["code"]) - _HOT, "rules": len(binding) - _RULES,
         },
     )  # fmt: skip
+
+
+def binding_rules(catalog: Catalog) -> list[CatalogEntry]:
+    """Those nobody may pass over, the weightiest first."""
+    binding = (each.value for each in catalog.entries.values() if each.value.requirement in _BINDING)
+    return sorted(binding, key=lambda each: (each.priority, each.id))
 
 
 def hot_files(survey: Survey, churn: Churn, folder: str | None = None) -> dict[str, list[Hot]]:

@@ -47,13 +47,13 @@ def build_context_pack(
     call: Call,
     *,
     task: Annotated[_Task | None, Meta(description="What is to be done")] = None,
-    query: Annotated[_Task | None, Meta(description="The same")] = None,
+    query: Annotated[_Task | None, Meta(description="Same")] = None,
     max_tokens: Annotated[_Tokens, Meta(description="Budget")] = DEFAULT_TOKENS,
     workspace: Workspace = None,
     ref: Ref = None,
 ) -> ContextPack:
-    """Everything for one task within a token budget: definitions, callers, tests, documents, rules and discoveries,
-    each with why. Use it first, instead of many searches and reads."""
+    """Code, callers, tests, docs, rules and discoveries for one task, within a token budget. Use it first, instead of
+    many searches."""
     wanted = _asked(task, query)
     if not LEAST_TOKENS <= max_tokens <= MOST_TOKENS:
         reason = f"{LEAST_TOKENS} to {MOST_TOKENS}, not {max_tokens}"
