@@ -84,10 +84,10 @@ def overview(
     hot = hot_files(survey, churn)
     documents = [file for file in survey.files if _DOCUMENT.match(file.path)]
     binding = binding_rules(catalog)
-    counts = uses.counts()
+    used = _by_folder(uses.counts())
     return Overview(
         survey=survey, about=_about(view, survey), manifests=tuple(manifests), folders=tuple(folders[:_FOLDERS]),
-        modules=tuple(_key_module(view, each, counts) for each in modules[:_MODULES]),
+        modules=tuple(_key_module(view, each, used.get(each.folder, [])) for each in modules[:_MODULES]),
         central=tuple(central(view, uses, _SYMBOLS)), counts_all=uses.is_whole,
         hot=tuple(hot["code"][:_HOT]), hot_beside=tuple(hot["beside"][:_HOT_BESIDE]), churn=churn,
         documents=tuple((each.path, _about_file(view, each)) for each in documents[:_DOCUMENTS]),
@@ -125,11 +125,16 @@ def module_about(view: View, module: Module) -> str:
     return next((said for each in (*first, *standing) if (said := _about_file(view, each))), "")
 
 
-def _key_module(view: View, module: Module, counts: Counter[Place]) -> KeyModule:
-    used = [place for place in counts if posixpath.dirname(place.path) == module.folder]
-    used.sort(key=lambda place: (-counts[place], place))
-    symbols = tuple(place.symbol for place in used[:_KEY_SYMBOLS])
-    return KeyModule(module, module_about(view, module), module.files[:_KEY_FILES], symbols)
+def _by_folder(counts: Counter[Place]) -> dict[str, list[str]]:
+    """The definitions of each folder, the most used first."""
+    found: dict[str, list[str]] = {}
+    for place in sorted(counts, key=lambda place: (-counts[place], place)):
+        found.setdefault(posixpath.dirname(place.path), []).append(place.symbol)
+    return found
+
+
+def _key_module(view: View, module: Module, used: list[str]) -> KeyModule:
+    return KeyModule(module, module_about(view, module), module.files[:_KEY_FILES], tuple(used[:_KEY_SYMBOLS]))
 
 
 def _about(view: View, survey: Survey) -> str:

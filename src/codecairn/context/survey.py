@@ -95,8 +95,8 @@ class Survey:
 
 
 def survey(view: View, project: str) -> Survey:
-    files = known(view).rows.values()
-    return Survey(project, tuple(files), {file.path: view.importers(file.path) for file in files})
+    files, counts = known(view).rows.values(), view.counts()
+    return Survey(project, tuple(files), {file.path: counts.get(file.path, 0) for file in files})
 
 
 def _is_entry(path: str) -> bool:
