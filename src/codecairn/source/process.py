@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from codecairn import config
 from codecairn.cancel import Cancel
@@ -36,12 +36,14 @@ class Finished:
     output: bytes
     complaint: str
     stopped_early: bool = False
+    timed_out: bool = False
 
 
 def find(name: str, *, outside: Path) -> str | None:
-    """The absolute path of a program on PATH, never one that lies inside the project it will look at."""
+    """The absolute path of a program on PATH, or beside our own interpreter, where packages put theirs; never one that
+    lies inside the project it will look at."""
     suffixes = [".exe"] if sys.platform == "win32" else [""]
-    for folder in config.program_path():
+    for folder in [*config.program_path(), str(Path(sys.executable).parent)]:
         if not Path(folder).is_absolute():
             continue
         for suffix in suffixes:
@@ -64,20 +66,19 @@ def run(
     cancel: Cancel,
     enough: Callable[[bytearray], bool] | None = None,
     stdin: bytes | None = None,
+    partial: bool = False,
 ) -> Finished:
-    """Run to the end, or until `enough` says that what has been read suffices; raises if it takes too long."""
+    """Run to the end, or until `enough` says that what has been read suffices. What takes too long raises, or hands
+    back what it said so far where `partial` output is of use."""
     with _child(arguments, folder, environment, wants_input=stdin is not None) as child:
         with cancel.stopping(lambda: kill(child)):
             _feed(child, stdin)
-            try:
-                output, complaint, early = _drain(child, enough, time.monotonic() + timeout)
-            except TimeoutError:
-                cancel.check()
-                raise TimedOut(
-                    f"{Path(arguments[0]).stem} did not finish within {timeout:g} seconds", seconds=timeout
-                ) from None
+            output, complaint, end = _drain(child, enough, time.monotonic() + timeout)
         cancel.check()
-        return Finished(child.returncode, output, complaint.decode("utf-8", "replace").strip(), early)
+        if end == "late" and not partial:
+            raise TimedOut(f"{Path(arguments[0]).stem} did not finish within {timeout:g} seconds", seconds=timeout)
+        said = complaint.decode("utf-8", "replace").strip()
+        return Finished(child.returncode, output, said, end == "enough", end == "late")
 
 
 def start(arguments: Sequence[str], *, folder: Path, environment: Mapping[str, str]) -> Child:
@@ -117,7 +118,7 @@ def _feed(child: subprocess.Popen[bytes], stdin: bytes | None) -> None:
 
 
 Enough = Callable[[bytearray], bool]
-Drained = tuple[bytes, bytes, bool]
+Drained = tuple[bytes, bytes, Literal["whole", "enough", "late"]]
 
 
 def _drain_selecting(child: subprocess.Popen[bytes], enough: Enough | None, deadline: float) -> Drained:
@@ -128,9 +129,10 @@ def _drain_selecting(child: subprocess.Popen[bytes], enough: Enough | None, dead
         pipes.register(_pipe(child.stderr), selectors.EVENT_READ, complaint)
         while pipes.get_map():
             ready = pipes.select(max(0.0, deadline - time.monotonic()))
-            if not ready:
+            if not ready or time.monotonic() > deadline:  # the latter of one that never stops talking
                 kill(child)
-                raise TimeoutError
+                child.wait()
+                return bytes(output), bytes(complaint), "late"
             for key, _ in ready:
                 chunk = os.read(key.fd, _CHUNK)
                 key.data.extend(chunk)
@@ -139,9 +141,9 @@ def _drain_selecting(child: subprocess.Popen[bytes], enough: Enough | None, dead
             if enough is not None and enough(output):
                 kill(child)
                 child.wait()
-                return bytes(output), bytes(complaint), True
+                return bytes(output), bytes(complaint), "enough"
     child.wait()
-    return bytes(output), bytes(complaint), False
+    return bytes(output), bytes(complaint), "whole"
 
 
 def _drain_threaded(child: subprocess.Popen[bytes], enough: Enough | None, deadline: float) -> Drained:
@@ -168,9 +170,7 @@ def _drain_threaded(child: subprocess.Popen[bytes], enough: Enough | None, deadl
     child.wait()
     timer.cancel()
     listener.join()
-    if expired.is_set():
-        raise TimeoutError
-    return bytes(output), b"".join(complaint), early
+    return bytes(output), b"".join(complaint), "late" if expired.is_set() else "enough" if early else "whole"
 
 
 _drain = _drain_threaded if sys.platform == "win32" else _drain_selecting
