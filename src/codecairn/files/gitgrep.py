@@ -1,0 +1,148 @@
+"""git grep as an engine: a commit without a checkout, or the working tree where there is no ripgrep.
+
+Its expressions are Perl's where git was built with them, POSIX extended ones elsewhere; the engine's name says which.
+UTF-16 is binary to it. What git has no count of, files that are text, is asked for by a pattern that every line matches, and remembered of a
+commit: it cannot change there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from codecairn.errors import CairnError, InvalidPattern
+from codecairn.files.grep import Place, Query, Tally, Time, is_excluded
+from codecairn.files.ripgrep import texts_here
+from codecairn.paths import Guard
+from codecairn.source.git import Git, failure
+from codecairn.source.process import Finished
+
+_COUNT = re.compile(rb"([^\0\n]*)\0(\d+)\n")
+_PLACE = re.compile(rb"([^\0\n]*)\0(\d+):(\d+):[^\n]*\n")
+_REASON = re.compile(r"^fatal: command line, '.*?': (.+)\Z", re.MULTILINE | re.DOTALL)
+_NO_PERL = "cannot use Perl-compatible regexes"
+_MOST_OUTPUT = 1 << 25
+_REGULAR = frozenset({b"100644", b"100755"})
+_MOST_COMMITS = 4
+_OPTIONS = ("--no-color", "--no-full-name", "--no-recurse-submodules", "-I", "--null")
+
+
+@dataclass(frozen=True)
+class _Files:
+    text: frozenset[str]
+    binary: frozenset[str]
+
+
+_commits: OrderedDict[tuple[str, str], _Files] = OrderedDict()
+
+
+@dataclass
+class GitGrep:
+    git: Git
+    guard: Guard
+    commit: str = ""
+    """Empty for the working tree."""
+    _dialect: str = field(default="-P", init=False)
+
+    @property
+    def name(self) -> str:
+        return "git grep (Perl expressions)" if self._dialect == "-P" else "git grep (POSIX extended expressions)"
+
+    def count(self, query: Query, time: Time) -> Tally:
+        finished = self._grep(["--count"], query, (), time)
+        if _NO_PERL in finished.complaint:
+            self._dialect = "-E"
+            finished = self._grep(["--count"], query, (), time)
+        if finished.status not in (0, 1) and not finished.timed_out:
+            raise _explained(query, finished)
+        files = self._files(time)
+        wanted = [path for path in files.text if self._is_searched(path, query)]
+        binary = sum(self._is_searched(path, query) for path in files.binary) if self.commit else None
+        lines = {path: int(count) for path, count in self._rows(_COUNT, finished)}
+        return Tally(lines, len(wanted), binary, is_whole=not finished.timed_out)
+
+    def _is_searched(self, path: str, query: Query) -> bool:
+        if is_excluded(path) or self.guard.blocks(path):
+            return False
+        return query.is_wanted is None or query.is_wanted(path)
+
+    def places(self, query: Query, paths: Sequence[str], most: int, time: Time) -> Mapping[str, list[Place]]:
+        finished = self._grep(["--line-number", "--column"], query, paths, time)
+        found: dict[str, list[Place]] = {}
+        for path, line, column in self._rows(_PLACE, finished):
+            if len(rows := found.setdefault(path, [])) < most:
+                rows.append(Place(int(line), int(column)))
+        return found
+
+    def texts(self, paths: Sequence[str], time: Time) -> Mapping[str, bytes]:
+        if not self.commit:
+            return texts_here(self.guard.root, paths, time)
+        prefix = self.git.layout(time.cancel).prefix
+        asked = "".join(f"{self.commit}:{prefix}{path}\n" for path in paths).encode()
+        output = self.git.run("cat-file", "--batch", cancel=time.cancel, stdin=asked).output
+        return dict(zip(paths, _blobs(output), strict=False))
+
+    def _grep(self, options: list[str], query: Query, paths: Sequence[str], time: Time) -> Finished:
+        case = [] if query.is_case_sensitive else ["--ignore-case"]
+        pattern = [self._dialect, *case, "-e", query.pattern]
+        return self._run([*options, *pattern], paths, time)
+
+    def _run(self, options: list[str], paths: Sequence[str], time: Time) -> Finished:
+        among = [self.commit] if self.commit else []
+        untracked = [] if self.commit else ["--untracked"]
+        return self.git.run(
+            "grep", *_OPTIONS, *untracked, *options, *among, *(("--", *paths) if paths else ()), cancel=time.cancel,
+            seconds=time.left, enough=lambda output: len(output) > _MOST_OUTPUT,
+        )  # fmt: skip
+
+    def _rows(self, form: re.Pattern[bytes], finished: Finished) -> list[tuple[str, ...]]:
+        head = f"{self.commit}:" if self.commit else ""
+        rows = [tuple(each.decode("utf-8", "replace") for each in row) for row in form.findall(finished.output)]
+        return [(path.removeprefix(head), *others) for path, *others in rows]
+
+    def _files(self, time: Time) -> _Files:
+        key = (str(self.git.root), self.commit)
+        if self.commit and key in _commits:
+            return _commits[key]
+        finished = self._run(["--files-with-matches", "-E", "-e", ""], (), time)
+        head = f"{self.commit}:" if self.commit else ""
+        listed = finished.output.decode("utf-8", "replace").split("\0")
+        text = frozenset(path.removeprefix(head) for path in listed if path)
+        files = self._among(text, time) if self.commit else _Files(text, frozenset())
+        if self.commit and not finished.timed_out:
+            _commits[key] = files
+            while len(_commits) > _MOST_COMMITS:
+                _commits.popitem(last=False)
+        return files
+
+    def _among(self, text: frozenset[str], time: Time) -> _Files:
+        """All files of the commit, with those that have no line; what has lines and is no text is binary."""
+        listed = self.git.read("ls-tree", "-r", "-z", "--long", self.commit, cancel=time.cancel).split(b"\0")
+        sizes = {
+            path.decode("utf-8", "replace"): head.split() for head, _, path in (row.partition(b"\t") for row in listed)
+        }
+        sizes = {path: words for path, words in sizes.items() if words and words[0] in _REGULAR}
+        empty = frozenset(path for path, words in sizes.items() if words[-1] == b"0")
+        return _Files(text | empty, frozenset(sizes) - text - empty)
+
+
+def _blobs(output: bytes) -> list[bytes]:
+    """What `cat-file --batch` says of each object: a line with its size, then so many bytes."""
+    found, at = list[bytes](), 0
+    while at < len(output):
+        end = output.index(b"\n", at)
+        words = output[at:end].split()
+        if len(words) != 3 or not words[2].isdigit():
+            break
+        at = end + 1 + int(words[2]) + 1
+        found.append(output[end + 1 : at - 1])
+    return found
+
+
+def _explained(query: Query, finished: Finished) -> CairnError:
+    said = _REASON.search(finished.complaint)
+    if said is None:
+        return failure(finished)
+    return InvalidPattern("Invalid regex pattern", pattern=query.pattern, details=" ".join(said[1].split())[:500])
