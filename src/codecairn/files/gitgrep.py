@@ -1,8 +1,8 @@
 """git grep as an engine: a commit without a checkout, or the working tree where there is no ripgrep.
 
 Its expressions are Perl's where git was built with them, POSIX extended ones elsewhere; the engine's name says which.
-UTF-16 is binary to it. What git has no count of, files that are text, is asked for by a pattern that every line matches, and remembered of a
-commit: it cannot change there.
+UTF-16 is binary to it. How many files are text, which git does not count, is asked for by a pattern that every line
+matches, and remembered of a commit: it cannot change there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from codecairn.source.git import Git, failure
 from codecairn.source.process import Finished
 
 _COUNT = re.compile(rb"([^\0\n]*)\0(\d+)\n")
-_PLACE = re.compile(rb"([^\0\n]*)\0(\d+):(\d+):[^\n]*\n")
+_PLACE = re.compile(rb"([^\0\n]*)\0(\d+)[\0:](\d+)[\0:][^\n]*\n")
 _REASON = re.compile(r"^fatal: command line, '.*?': (.+)\Z", re.MULTILINE | re.DOTALL)
 _NO_PERL = "cannot use Perl-compatible regexes"
 _MOST_OUTPUT = 1 << 25

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta, Struct
 
