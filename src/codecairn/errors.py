@@ -81,7 +81,7 @@ class EmptyQuery(InvalidInput):
 
 class InvalidPattern(InvalidInput):
     title = "Invalid regex pattern"
-    way_out = "Correct the regular expression; escape what is meant literally: \\( \\[ \\."
+    way_out = "Correct the expression; a backslash makes the bracket, dot or star behind it plain text."
 
 
 class Unreadable(InvalidInput):

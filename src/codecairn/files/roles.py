@@ -38,6 +38,6 @@ def role_of(path: str, language: str) -> Role:
         return "test"
     if _CONFIG.search(path):
         return "config"
-    if language in PROSE or _DOCS.search(path):
+    if _DOCS.search(path) or language in PROSE - {"text"}:
         return "docs"
     return "entry" if _ENTRY.search(path) else "core"

@@ -54,13 +54,13 @@ def json_text(fields: dict[str, Any], params: Mapping[str, Any]) -> str:
 
 
 def _is_asked(fields: dict[str, Any], params: Mapping[str, Any]) -> bool:
-    """Whether a caller named how much: a count beyond the ordinary, or lines."""
+    """Whether a caller asked for much: a count beyond the ordinary, lines, or more files than one."""
     ordinary = _ORDINARY_MATCHES if "matches" in fields else _ORDINARY_COUNT
-    return (params.get("limit") or 0) > ordinary or bool(params.get("startLine") or params.get("endLine"))
+    return (params.get("limit") or 0) > ordinary or any(map(params.get, ("startLine", "endLine", "includeDeps")))
 
 
 def _with_fewer_lines(fields: dict[str, Any], room: float) -> str:
-    """A file first: whole with the dependencies that fit beside it, or as many of its lines as fit, and where to go on."""
+    """A file first: whole, with the dependencies that fit beside it; or as many of its lines as fit."""
     dependencies = fields["dependencies"]
     bare = {**fields, "dependencies": [_named_only(each) for each in dependencies]}
     left = room - len(encoded(bare))
