@@ -59,9 +59,9 @@ class ReadFile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     dependencies: list[Dependency]
     metadata: dict[str, Any]
     external: list[str] = []
-    """Imported, and not in the project."""
+    """Imported, and in no file of the index: other packages, mostly."""
     unresolved: list[str] = []
-    """Imported from the project by their names, and not found in its index."""
+    """Imported from the project, to judge by their names, and in no file of the index; all, where there is none."""
 
 
 def _most_ms(arguments: Any) -> float:
