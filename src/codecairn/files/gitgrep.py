@@ -21,7 +21,6 @@ from codecairn.source.process import Finished
 
 _COUNT = re.compile(rb"([^\0\n]*)\0(\d+)\n")
 _PLACE = re.compile(rb"([^\0\n]*)\0(\d+)[\0:](\d+)[\0:][^\n]*\n")
-_REASON = re.compile(r"^fatal: command line, '.*?': (.+)\Z", re.MULTILINE | re.DOTALL)
 _NO_PERL = "cannot use Perl-compatible regexes"
 _MOST_OUTPUT = 1 << 25
 _REGULAR = frozenset({b"100644", b"100755"})
@@ -142,7 +141,7 @@ def _blobs(output: bytes) -> list[bytes]:
 
 
 def _explained(query: Query, finished: Finished) -> CairnError:
-    said = _REASON.search(finished.complaint)
-    if said is None:
+    _, quoted, reason = finished.complaint.partition(f"'{query.pattern}': ")
+    if not quoted:
         return failure(finished)
-    return InvalidPattern("Invalid regex pattern", pattern=query.pattern, details=" ".join(said[1].split())[:500])
+    return InvalidPattern("Invalid regex pattern", pattern=query.pattern, details=" ".join(reason.split())[:500])
