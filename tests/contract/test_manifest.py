@@ -35,6 +35,7 @@ def manifest() -> dict[str, str]:
 
 
 PARTS: dict[str, Callable[[], bool]] = {
+    "memory": lambda: "remember" in tools.standard().tools,
     "refs": lambda: "list_refs" in tools.standard().tools,
 }
 """Whether a part of the product exists, for those that a clause of a built tool may wait for."""

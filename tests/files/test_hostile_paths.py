@@ -34,7 +34,8 @@ EXAMPLES = 10_000 if SOAK else 1_000
 PARTS = [
     "src", "a.py", "deep", "real.txt", "link", "out", "out.txt", "up", "root", "loop", "env", "git", "pipe", "socket",
     "zero", "folder", "chain", "inside", "swap", ".", "..", "...", "", " ", "~", "~root", "-", "-rf", "*", "?",
-    "%2e%2e", "%2F", "..%2f", "%00", "\0", "\n", "\r\n", "\x7f", "\u202e", "\u200b", "．．", "․․", "..\\", "\\", "\\..\\", "C:",
+    "%2e%2e", "%2F", "..%2f", "%00", "\0", "\n", "\r\n", "\x7f", "\u202e", "\u200b", "．．", "․․", "..\\", "\\",
+    "\\..\\", "C:",
     "C:\\", "\\\\server\\share", "//", "file:", "CON", "NUL", "aux.txt", "COM1", "a.py::$DATA", ".env::$DATA",
     ".env", ".ENV", ".Env", ".env.", ".env ", ".env.local", ".git", ".GIT", ".git.", ".git ", "git~1", "GIT~1",
     ".gi\u200ct",
