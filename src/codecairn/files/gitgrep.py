@@ -59,7 +59,8 @@ class GitGrep:
         files = self._files(time)
         wanted = [path for path in files.text if self._is_searched(path, query)]
         binary = sum(self._is_searched(path, query) for path in files.binary) if self.commit else None
-        lines = {path: int(count) for path, count in self._rows(_COUNT, finished)}
+        rows = self._rows(_COUNT, finished)
+        lines = {path: int(count) for path, count in rows if query.is_wanted is None or query.is_wanted(path)}
         return Tally(lines, len(wanted), binary, is_whole=not finished.timed_out)
 
     def _is_searched(self, path: str, query: Query) -> bool:

@@ -43,6 +43,8 @@ class Query:
     """A glob that the name of every wanted file matches, where there is one."""
     is_name_all: bool = False
     """Whether that glob says all that `is_wanted` says."""
+    folder: str = ""
+    """Where every wanted file lies, as far as that is plain."""
 
 
 class Time:
@@ -67,7 +69,7 @@ class Tally:
     """What an engine counted."""
 
     lines: Mapping[str, int]
-    """How many lines match in each file that has any."""
+    """How many lines match in each wanted file that has any."""
     searched: int
     binary: int | None = None
     """Files that are no text and were passed over, as far as the engine tells."""
@@ -118,7 +120,7 @@ class Found:
 
 def search(engine: Engine, guard: Guard, query: Query, offset: int, limit: int, time: Time) -> Found:
     tally = engine.count(query, time)
-    shown = {path: count for path, count in sorted(tally.lines.items()) if _may_show(path, guard, query)}
+    shown = {path: count for path, count in sorted(tally.lines.items()) if _may_show(path, guard)}
     page = _page(shown, offset, limit)
     most = max((last for _, last in page.values()), default=0)
     places = engine.places(query, list(page), most, time) if page else {}
@@ -132,10 +134,8 @@ def search(engine: Engine, guard: Guard, query: Query, offset: int, limit: int, 
     return Found(matches, sum(shown.values()), tally, lost)
 
 
-def _may_show(path: str, guard: Guard, query: Query) -> bool:
-    if has_control(path) or is_excluded(path) or guard.blocks(path):
-        return False
-    return query.is_wanted is None or query.is_wanted(path)
+def _may_show(path: str, guard: Guard) -> bool:
+    return not (has_control(path) or is_excluded(path) or guard.blocks(path))
 
 
 def is_excluded(path: str) -> bool:

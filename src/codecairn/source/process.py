@@ -67,14 +67,19 @@ def run(
     enough: Callable[[bytearray], bool] | None = None,
     stdin: bytes | None = None,
     partial: bool = False,
+    spool: IO[bytes] | None = None,
 ) -> Finished:
     """Run to the end, or until `enough` says that what has been read suffices. What takes too long raises, or hands
-    back what it said so far where `partial` output is of use."""
-    with _child(arguments, folder, environment, wants_input=stdin is not None) as child:
+    back what it said so far where `partial` output is of use. What is said in a thousand small pieces is better said
+    into a `spool`, which is read when all is said: waking up for each costs more than the program itself."""
+    with _child(arguments, folder, environment, wants_input=stdin is not None, output=spool) as child:
         with cancel.stopping(lambda: kill(child)):
             _feed(child, stdin)
             output, complaint, end = _drain(child, enough, time.monotonic() + timeout)
         cancel.check()
+        if spool is not None:
+            spool.seek(0)
+            output = spool.read()
         if end == "late" and not partial:
             raise TimedOut(f"{Path(arguments[0]).stem} did not finish within {timeout:g} seconds", seconds=timeout)
         said = complaint.decode("utf-8", "replace").strip()
@@ -125,7 +130,8 @@ def _drain_selecting(child: subprocess.Popen[bytes], enough: Enough | None, dead
     """Both pipes to their end, in this thread: starting two others costs a millisecond, a fifth of a small command."""
     output, complaint = bytearray(), bytearray()
     with selectors.DefaultSelector() as pipes:
-        pipes.register(_pipe(child.stdout), selectors.EVENT_READ, output)
+        if child.stdout is not None:
+            pipes.register(child.stdout, selectors.EVENT_READ, output)
         pipes.register(_pipe(child.stderr), selectors.EVENT_READ, complaint)
         while pipes.get_map():
             ready = pipes.select(max(0.0, deadline - time.monotonic()))
@@ -148,7 +154,7 @@ def _drain_selecting(child: subprocess.Popen[bytes], enough: Enough | None, dead
 
 def _drain_threaded(child: subprocess.Popen[bytes], enough: Enough | None, deadline: float) -> Drained:
     """The same where pipes cannot be selected on: Windows."""
-    stdout, stderr = _pipe(child.stdout), _pipe(child.stderr)
+    stdout, stderr = child.stdout, _pipe(child.stderr)
     expired = threading.Event()
     complaint: list[bytes] = []
 
@@ -162,7 +168,7 @@ def _drain_threaded(child: subprocess.Popen[bytes], enough: Enough | None, deadl
     listener = threading.Thread(target=lambda: complaint.append(stderr.read()), daemon=True)
     listener.start()
     output, early = bytearray(), False
-    while not early and (chunk := os.read(stdout.fileno(), _CHUNK)):
+    while stdout is not None and not early and (chunk := os.read(stdout.fileno(), _CHUNK)):
         output += chunk
         if enough is not None and enough(output):
             early = True
@@ -183,7 +189,12 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
 
 @contextmanager
 def _child(
-    arguments: Sequence[str], folder: Path, environment: Mapping[str, str], *, wants_input: bool
+    arguments: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    *,
+    wants_input: bool,
+    output: IO[bytes] | None,
 ) -> Iterator[subprocess.Popen[bytes]]:
     with _running_lock:
         child = subprocess.Popen(
@@ -191,7 +202,7 @@ def _child(
             cwd=folder,
             env=dict(environment),
             stdin=subprocess.PIPE if wants_input else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=subprocess.PIPE if output is None else output,
             stderr=subprocess.PIPE,
             **_APART,
         )

@@ -14,13 +14,14 @@ from codecairn.files.grep import Engine, Found, Match, Query, Time, search
 from codecairn.files.ripgrep import Ripgrep
 from codecairn.files.scan import Scan
 from codecairn.project import Project
-from codecairn.rank.filters import glob
+from codecairn.rank.filters import path_matcher
 from codecairn.source import process
 from codecairn.tools import Call, tool
 from codecairn.tools.views import Cursor, offset_of
 
 TIMEOUT_S = 10.0
 _NAME_GLOB = re.compile(r"(?P<any>\*\*/)?(?P<name>[\w.*?+{},@%-]+)")
+_PLAIN_FOLDERS = re.compile(r"(?:[^*?\[\]{}\\/]+/)+")
 _LAST_NAME = re.compile(r"(?:.*/)?(?P<name>[\w.*?+@%-]*[\w.?+@%-][\w.*?+@%-]*)")
 
 
@@ -90,7 +91,8 @@ def _row(each: Match) -> GrepMatch:
 
 
 def _message(pattern: str, found: Found) -> str | None:
-    stopped = f"Stopped after {TIMEOUT_S:g} s: {found.tally.searched:,} files were searched. Narrow it by filePattern."
+    count = f"{found.tally.searched:,}"
+    stopped = f"Stopped after {TIMEOUT_S:g} s with at least {count} files searched. Narrow it by filePattern."
     if found.total:
         return None if found.tally.is_whole else stopped
     none = f"No matches found for pattern '{pattern}'"
@@ -102,13 +104,14 @@ def _query(pattern: str, wanted: str | None, *, caseSensitive: bool) -> Query:
         raise InvalidInput("pattern: it holds NUL", param="pattern", reason="it holds NUL")
     if wanted is None:
         return Query(pattern, caseSensitive)
-    expression = glob(wanted, "filePattern")
+    is_wanted = path_matcher(wanted, "filePattern")
     plain = wanted.removeprefix("./")
     whole = _NAME_GLOB.fullmatch(plain)
     name = whole or _LAST_NAME.fullmatch(plain)
+    folders = _PLAIN_FOLDERS.match(plain)
     return Query(
-        pattern, caseSensitive, lambda path: expression.fullmatch(path) is not None, name["name"] if name else "",
-        is_name_all=whole is not None and "**" not in whole["name"],
+        pattern, caseSensitive, is_wanted, name["name"] if name else "",
+        is_name_all=whole is not None and "**" not in whole["name"], folder=folders[0].rstrip("/") if folders else "",
     )  # fmt: skip
 
 
