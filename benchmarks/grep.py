@@ -99,7 +99,7 @@ def _measured(root: Path, runs: int) -> list[dict[str, Any]]:
 
 
 def _row(name: str, rg: list[float] | None, tool: list[float], bar: float | None) -> dict[str, Any]:
-    by_rg = rg or [None, None]
+    by_rg: list[float] | list[None] = rg or [None, None]
     names = ("rg_cpu_ms", "rg_ms", "tool_cpu_ms", "tool_ms", "bar_ms")
     figures = dict(zip(names, [*by_rg, *tool, bar], strict=True))
     rounded = {key: None if value is None else round(value, 1) for key, value in figures.items()}

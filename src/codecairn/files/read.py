@@ -151,15 +151,17 @@ def _entry(git: Git, path: str, commit: str, cancel: Cancel) -> _Entry | None:
 
 
 def _changed(git: Git, path: str, commit: str, cancel: Cancel) -> datetime:
-    """When a file last changed before a commit; where its history is cut off, when the commit was made."""
+    """When a file last changed before a commit; when the commit was made, where history is cut off or long to walk."""
     for below in (("--", path), ()):
         asked = ("log", "-1", "--format=%ct", "--no-show-signature", "--end-of-options", commit, *below)
-        seconds = git.read(*asked, cancel=cancel).strip()
+        seconds = git.run(*asked, cancel=cancel, seconds=_PATIENCE_S).output.strip()
         if seconds.isdigit():
             return datetime.fromtimestamp(min(int(seconds), _LAST_SECOND), UTC)
     return datetime.fromtimestamp(0, UTC)
 
 
+_PATIENCE_S = 0.5
+"""A walk that takes longer has a commit-graph written for the next one, which takes 5 ms."""
 _LAST_SECOND = 253_402_300_799
 """The last that a date can say; a commit can claim a later one."""
 
