@@ -359,7 +359,42 @@ def test_dependencies_of_a_ref_are_read_there_too(own: Callable[..., Asking]) ->
     (built.root / "b.py").write_text("new = 1\n")
     read = value_of(built.answer("read_file", path="a.py", includeDeps=True, ref="HEAD"))
     assert [each["content"] for each in read["dependencies"]] == ["old = 1\n"]
-    assert "working tree" in read["metadata"]["warnings"][-1]
+    repo = Repo(built.root, day=5)
+    repo.commit("moved", {"a.py": "import c\n", "c.py": "third = 1\n"})
+    moved = value_of(built.answer("read_file", path="a.py", includeDeps=True, ref="HEAD~1"))
+    assert [each["content"] for each in moved["dependencies"]] == ["old = 1\n"]
+
+
+def test_a_branch_is_read_by_its_own_index_and_by_that_of_the_tree_where_it_has_none(
+    own: Callable[..., Asking],
+) -> None:
+    built = own({"a.py": "import b\n", "b.py": "old = 1\n"})
+    repo = Repo(built.root, day=5)
+    repo.git("checkout", "--quiet", "-b", "topic")
+    repo.commit("topic", {"a.py": "import only\n", "only.py": "here = 1\n"})
+    repo.git("checkout", "--quiet", "main")
+    before = value_of(built.answer("read_file", path="a.py", includeDeps=True, ref="topic"))
+    assert (before["dependencies"], before["external"]) == ([], ["only"])
+    assert "working tree" in before["metadata"]["warnings"][-1]
+    assert not built.answer("index_codebase", path=str(built.root), ref="topic").is_error
+    after = value_of(built.answer("read_file", path="a.py", includeDeps=True, ref="topic"))
+    assert [(each["path"], each["content"]) for each in after["dependencies"]] == [("only.py", "here = 1\n")]
+    assert (after["metadata"]["ref"], after["metadata"]["freshness_status"]) == ("topic", "fresh")
+
+
+def test_after_switch_ref_that_ref_is_read_and_searched(own: Callable[..., Asking]) -> None:
+    built = own({"a.py": "here = 1\n"})
+    repo = Repo(built.root, day=5)
+    repo.git("checkout", "--quiet", "-b", "topic")
+    repo.commit("topic", {"a.py": "there = 1\n"})
+    repo.git("checkout", "--quiet", "main")
+    assert not built.answer("index_codebase", path=str(built.root), ref="topic").is_error
+    for switched, text in (("topic", "there = 1\n"), ("live", "here = 1\n")):
+        assert not built.answer("switch_ref", ref=switched).is_error
+        assert value_of(built.answer("read_file", path="a.py"))["file"]["content"] == text
+        assert value_of(built.answer("grep_codebase", pattern="= 1"))["matches"][0]["text"] == text.strip()
+    assert not built.answer("switch_ref", ref="topic").is_error
+    assert value_of(built.answer("read_file", path="a.py", ref="live"))["file"]["content"] == "here = 1\n"
 
 
 # What is remembered of it, and how often it may be called.

@@ -14,16 +14,17 @@ from dataclasses import dataclass, field
 
 from codecairn.errors import CairnError, InvalidPattern
 from codecairn.files.grep import Place, Query, Tally, Time, is_excluded
-from codecairn.files.ripgrep import texts_here
+from codecairn.files.ripgrep import LARGEST_SHOWN, texts_here
 from codecairn.paths import Guard
-from codecairn.source.git import Git, failure
+from codecairn.source.failures import failure
+from codecairn.source.git import Git
+from codecairn.source.objects import Entry, blobs, tree
 from codecairn.source.process import Finished
 
 _COUNT = re.compile(rb"([^\0\n]*)\0(\d+)\n")
 _PLACE = re.compile(rb"([^\0\n]*)\0(\d+)[\0:](\d+)[\0:][^\n]*\n")
 _NO_PERL = "cannot use Perl-compatible regexes"
 _MOST_OUTPUT = 1 << 25
-_REGULAR = frozenset({b"100644", b"100755"})
 _MOST_COMMITS = 4
 _OPTIONS = ("--no-color", "--no-full-name", "--no-recurse-submodules", "-I", "--null")
 
@@ -31,7 +32,9 @@ _OPTIONS = ("--no-color", "--no-full-name", "--no-recurse-submodules", "-I", "--
 @dataclass(frozen=True)
 class _Files:
     text: frozenset[str]
-    binary: frozenset[str]
+    binary: frozenset[str] = frozenset()
+    ids: Mapping[str, str] = field(default_factory=dict)
+    """The blob of each, in a commit."""
 
 
 _commits: OrderedDict[tuple[str, str], _Files] = OrderedDict()
@@ -79,10 +82,11 @@ class GitGrep:
     def texts(self, paths: Sequence[str], time: Time) -> Mapping[str, bytes]:
         if not self.commit:
             return texts_here(self.guard.root, paths, time)
-        prefix = self.git.layout(time.cancel).prefix
-        asked = "".join(f"{self.commit}:{prefix}{path}\n" for path in paths).encode()
-        output = self.git.run("cat-file", "--batch", cancel=time.cancel, stdin=asked).output
-        return dict(zip(paths, _blobs(output), strict=False))
+        files = self._files(time)
+        ids = {files.ids[path]: path for path in paths if path in files.ids}
+        read = blobs(self.git, ids, time.cancel, most_bytes=LARGEST_SHOWN)
+        contents = {id_: text for id_, text in read if isinstance(text, bytes)}
+        return {path: contents[files.ids[path]] for path in paths if files.ids.get(path) in contents}
 
     def _grep(self, options: list[str], query: Query, paths: Sequence[str], time: Time) -> Finished:
         case = [] if query.is_case_sensitive else ["--ignore-case"]
@@ -110,7 +114,7 @@ class GitGrep:
         head = f"{self.commit}:" if self.commit else ""
         listed = finished.output.decode("utf-8", "replace").split("\0")
         text = frozenset(path.removeprefix(head) for path in listed if path)
-        files = self._among(text, time) if self.commit else _Files(text, frozenset())
+        files = self._among(text, time) if self.commit else _Files(text)
         if self.commit and not finished.timed_out:
             _commits[key] = files
             while len(_commits) > _MOST_COMMITS:
@@ -119,26 +123,16 @@ class GitGrep:
 
     def _among(self, text: frozenset[str], time: Time) -> _Files:
         """All files of the commit, with those that have no line; what has lines and is no text is binary."""
-        listed = self.git.read("ls-tree", "-r", "-z", "--long", self.commit, cancel=time.cancel).split(b"\0")
-        sizes = {
-            path.decode("utf-8", "replace"): head.split() for head, _, path in (row.partition(b"\t") for row in listed)
-        }
-        sizes = {path: words for path, words in sizes.items() if words and words[0] in _REGULAR}
-        empty = frozenset(path for path, words in sizes.items() if words[-1] == b"0")
-        return _Files(text | empty, frozenset(sizes) - text - empty)
+        prefix = self.git.layout(time.cancel).prefix
+        listed = tree(self.git, self.commit, prefix, time.cancel)
+        files = {each.path.removeprefix(prefix): each for each in listed if _is_regular(each)}
+        empty = frozenset(path for path, each in files.items() if each.size == 0)
+        ids = {path: each.id for path, each in files.items()}
+        return _Files(text | empty, frozenset(files) - text - empty, ids)
 
 
-def _blobs(output: bytes) -> list[bytes]:
-    """What `cat-file --batch` says of each object: a line with its size, then so many bytes."""
-    found, at = list[bytes](), 0
-    while at < len(output):
-        end = output.index(b"\n", at)
-        words = output[at:end].split()
-        if len(words) != 3 or not words[2].isdigit():
-            break
-        at = end + 1 + int(words[2]) + 1
-        found.append(output[end + 1 : at - 1])
-    return found
+def _is_regular(entry: Entry) -> bool:
+    return not entry.is_link and not entry.is_submodule
 
 
 def _explained(query: Query, finished: Finished) -> CairnError:

@@ -17,8 +17,9 @@ from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, Denied, InvalidInput, NotFound, Unreadable
 from codecairn.parse.language import Language, language_of
 from codecairn.paths import Guard
-from codecairn.source.content import Skip, read_inside, text_of
-from codecairn.source.git import Git, failure
+from codecairn.source.content import Skip, read_inside, spelled
+from codecairn.source.failures import failure
+from codecairn.source.git import Git
 from codecairn.text import decoded, fence_language
 
 LARGEST = 1 << 20
@@ -54,13 +55,12 @@ class FileText:
 def read_here(guard: Guard, given: str) -> FileText:
     """A file of the working tree."""
     path = guard.inside(given)
-    content = read_inside(guard.root, path, LARGEST)
-    if isinstance(content, Skip):
-        raise _unread(path, content)
-    if guard.blocks(content.found.path):
+    read = read_inside(guard.root, path, LARGEST)
+    if isinstance(read, Skip):
+        raise _unread(path, read)
+    if guard.blocks(read.found.path):
         raise _denied(path, _SECRET)
-    moment = datetime.fromtimestamp(content.found.mtime_ns / 1e9, UTC)
-    return _decoded(path, content.raw, moment)
+    return _decoded(path, read.bytes, datetime.fromtimestamp(read.found.mtime_ns / 1e9, UTC))
 
 
 def _unread(path: str, skip: Skip) -> CairnError:
@@ -95,7 +95,7 @@ def _denied(path: str, details: str) -> Denied:
 
 
 def _decoded(path: str, raw: bytes, modified: datetime) -> FileText:
-    text = text_of(raw)
+    text = spelled(raw)
     if text is None:
         raise _not_text(path, Skip.BINARY)
     said = modified.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

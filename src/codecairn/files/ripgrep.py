@@ -26,7 +26,7 @@ from codecairn.source import process
 from codecairn.source.content import Skip, read_text
 from codecairn.source.process import Finished
 
-_LARGEST_SHOWN = 1 << 26
+LARGEST_SHOWN = 1 << 26
 """Bytes of a file whose lines are shown; larger ones are searched and counted."""
 _COUNT = re.compile(rb"\./([^\0]*)\0(\d+)\r?\n")
 _PLACE = re.compile(rb"\./([^\0]*)\0(\d+):(\d+):[^\n]*\n")
@@ -138,7 +138,7 @@ def texts_here(root: Path, paths: Sequence[str], time: Time) -> dict[str, bytes]
     found: dict[str, bytes] = {}
     for path in paths:
         time.cancel.check()
-        content = read_text(root, path, _LARGEST_SHOWN)
+        content = read_text(root, path, LARGEST_SHOWN)
         if not isinstance(content, Skip):
             found[path] = content.text
     return found

@@ -10,13 +10,12 @@ from typing import Any
 
 from codecairn.errors import InvalidPattern
 from codecairn.files.grep import Place, Query, Tally, Time, is_excluded
-from codecairn.files.ripgrep import texts_here
+from codecairn.files.ripgrep import LARGEST_SHOWN, texts_here
 from codecairn.paths import Guard
 from codecairn.source.content import Skip, read_text
 from codecairn.source.git import Git
 from codecairn.source.walk import list_files
 
-_LARGEST = 1 << 26
 _MEMORY = 64 << 20
 
 
@@ -33,7 +32,7 @@ class Scan:
         for path in self._listed(query, time):
             if time.is_up:
                 return Tally(lines, searched, binary, unreadable, is_whole=False)
-            content = read_text(self.guard.root, path, _LARGEST)
+            content = read_text(self.guard.root, path, LARGEST_SHOWN)
             if isinstance(content, Skip):
                 binary, unreadable = binary + _is_binary(content), unreadable + (not _is_binary(content))
                 continue

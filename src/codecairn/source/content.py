@@ -78,30 +78,41 @@ class Skip:
     """Bytes, of one that is too large."""
 
 
+class Raw(NamedTuple):
+    """The bytes of a file, as they are."""
+
+    found: Found
+    bytes: bytes
+
+
 def read_text(root: Path, path: str, most_bytes: int) -> Content | Skip:
     """A file of the project under its own name, if it is text of at most `most_bytes` bytes."""
     try:
-        return _read(Opened(open_plain(root, path), path), most_bytes)
+        read = _read(Opened(open_plain(root, path), path), most_bytes)
     except OSError as error:
         return Skip(_trouble(error))
+    if isinstance(read, Skip):
+        return read
+    text = text_of(read.bytes)
+    return Skip(Skip.BINARY) if text is None else Content(read.found, plain(read.bytes), text)
 
 
-def read_inside(root: Path, path: str, most_bytes: int) -> Content | Skip:
-    """The same under any name that leads to it without leaving the root; it is found under its own."""
+def read_inside(root: Path, path: str, most_bytes: int) -> Raw | Skip:
+    """A file of the project under any name that leads to it without leaving the root; it is found under its own."""
     try:
         return _read(open_inside(root, path), most_bytes)
     except OSError as error:
         return Skip(_trouble(error))
 
 
-def _read(opened: Opened, most_bytes: int) -> Content | Skip:
+def _read(opened: Opened, most_bytes: int) -> Raw | Skip:
     try:
         return _snapshot(opened.descriptor, opened.path, most_bytes)
     finally:
         os.close(opened.descriptor)
 
 
-def _snapshot(descriptor: int, path: str, most_bytes: int) -> Content | Skip:
+def _snapshot(descriptor: int, path: str, most_bytes: int) -> Raw | Skip:
     for _ in range(_ATTEMPTS):
         info = os.fstat(descriptor)
         if not stat.S_ISREG(info.st_mode):
@@ -112,8 +123,7 @@ def _snapshot(descriptor: int, path: str, most_bytes: int) -> Content | Skip:
         raw = _bytes(descriptor, info.st_size + 1)
         found = Found.of(path, info)
         if len(raw) == info.st_size and found == Found.of(path, os.fstat(descriptor)):
-            text = text_of(raw)
-            return Skip(Skip.BINARY) if text is None else Content(found, plain(raw), text)
+            return Raw(found, raw)
     return Skip(Skip.CHANGING)
 
 
@@ -144,16 +154,18 @@ def text_of(raw: bytes) -> bytes | None:
     return raw.removeprefix(codecs.BOM_UTF8).replace(b"\r\n", b"\n")
 
 
-def text_of(raw: bytes) -> tuple[str, str] | None:
-    """What bytes say and the encoding they say it in; None of what is no text."""
-    text = _text(raw)
-    if text is None:
+def spelled(raw: bytes) -> tuple[str, str] | None:
+    """What a file's bytes say, line ends and all, and the encoding they say it in; None where they are no text."""
+    if text_of(raw) is None:
         return None
-    wide = next((codec for mark, codec in _WIDE if raw.startswith(mark)), None)
+    for mark, codec in _WIDE:
+        if raw.startswith(mark):
+            return raw.decode(codec), codec
+    body = raw.removeprefix(codecs.BOM_UTF8)
     try:
-        return text.decode(), wide or ("utf-8-bom" if len(text) < len(raw) else "utf-8")
+        return body.decode(), "utf-8" if body is raw else "utf-8-bom"
     except UnicodeDecodeError:
-        return text.decode("latin-1"), "latin-1"
+        return body.decode("latin-1"), "latin-1"
 
 
 def _trouble(error: OSError) -> str:

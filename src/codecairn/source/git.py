@@ -139,7 +139,6 @@ class Git:
         tree: WorkingTree | None = None,
         enough: Callable[[bytearray], bool] | None = None,
         seconds: float | None = None,
-        stdin: bytes | None = None,
     ) -> Finished:
         """Run git and hand back how it ended, or what it said within so many `seconds`; a status is the caller's."""
         settings = [*_NEUTRAL.items(), *(tree.settings if tree else [])]
@@ -155,7 +154,6 @@ class Git:
                 timeout=seconds or self.timeout,
                 cancel=cancel,
                 enough=enough,
-                stdin=stdin,
                 partial=seconds is not None,
             )
         except OSError as error:

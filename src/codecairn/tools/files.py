@@ -8,10 +8,10 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from codecairn.errors import CairnError, ParseFailed
+from codecairn.errors import CairnError, OverlayNotReady, ParseFailed, RefNotFound
 from codecairn.files.read import FileText, extent_of, numbered, read_at, read_here
 from codecairn.files.roles import module_name, role_of
-from codecairn.index.standing import Standing
+from codecairn.index.standing import LIVE, Standing
 from codecairn.parse.deadline import SlowParse
 from codecairn.parse.tags import Imports, imports_in
 from codecairn.project import Project
@@ -19,7 +19,7 @@ from codecairn.resolve.importers import imported
 from codecairn.resolve.rules import rules_of
 from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
-from codecairn.tools.views import looked_at, newest
+from codecairn.tools.views import Ref, looked_at, newest, ref_for
 
 _MOST_DEPENDENCIES = 200
 _MOST_CHARACTERS = 500_000
@@ -30,7 +30,6 @@ _BROKEN_SHARE = 0.1
 
 Line = Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="First line, from 1")]
 LastLine = Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="Last line")]
-FileRef = Annotated[str | None, Meta(description="Branch, tag or commit (default: the working tree)")]
 
 
 class ReadText(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -72,17 +71,16 @@ def _most_ms(arguments: Any) -> float:
 def read_file(
     call: Call,
     *,
-    path: Annotated[str, Meta(description="File relative to the project root", min_length=1)],
-    includeDeps: Annotated[bool, Meta(description="Also the project files it imports")] = False,
-    maxDepth: Annotated[int, Meta(ge=0, le=1, description="0: no dependencies")] = 1,
+    path: Annotated[str, Meta(description="From the project root", min_length=1)],
+    includeDeps: Annotated[bool, Meta(description="With the files it imports")] = False,
+    maxDepth: Annotated[int, Meta(ge=0, le=1, description="0: none")] = 1,
     startLine: Line = None,
     endLine: LastLine = None,
     numbers: Annotated[bool, Meta(description="Number the lines")] = False,
-    ref: FileRef = None,
+    ref: Ref = None,
 ) -> ReadFile:
-    """A file's text with its language, module and role; with includeDeps also the files it imports. Use it when you
-    know the path; it reads any branch without a checkout."""
-    reader = _Reader(call, call.project, ref)
+    """A file's text, language, module and role, of any branch. Use it when you know the path."""
+    reader = _Reader(call, call.project, ref, commit_for(call, call.project, ref))
     file = reader.read(path)
     extent = extent_of(file, startLine, endLine)
     shown = file.lines[extent.first - 1 : extent.last]
@@ -105,6 +103,14 @@ def _noted(call: Call, path: str) -> None:
     call.connection.recent_files.append(path)
 
 
+def commit_for(call: Call, project: Project, ref: str | None) -> str:
+    """The commit that a call reads, by its ref or the connection's; empty for the working tree."""
+    named = ref_for(call, project, ref)
+    if named is None:
+        return ""
+    return project.git.resolve(named, call.cancel, param="ref", complaint="Invalid commit reference")
+
+
 @dataclass(frozen=True)
 class _Reader:
     """Files as one call sees them: in the working tree, or in the commit that its ref stood for when it began."""
@@ -112,13 +118,8 @@ class _Reader:
     call: Call
     project: Project
     ref: str | None
-    commit: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        git, cancel = self.project.git, self.call.cancel
-        named = None if self.ref in (None, "live") else self.ref
-        found = git.resolve(named, cancel, param="ref", complaint="Invalid commit reference") if named else ""
-        object.__setattr__(self, "commit", found)
+    commit: str
+    """Empty for the working tree."""
 
     def read(self, path: str) -> FileText:
         if not self.commit:
@@ -146,8 +147,8 @@ class _Loaded:
 
 
 def _loaded(reader: _Reader, file: FileText) -> _Loaded:
-    stands = looked_at(reader.call, reader.project)
     imports = _imports(file)
+    stands, missing = _indexed(reader)
     if imports is None:
         return _Loaded(metadata=stands.metadata())
     row = FileRow(-1, file.path, file.language, imports.package, len(file.lines))
@@ -157,7 +158,7 @@ def _loaded(reader: _Reader, file: FileText) -> _Loaded:
         return _Loaded(unresolved=modules, metadata=_warned(stands, ["The imports were not resolved: no index yet."]))
     dependencies = list(_dependencies(reader, found.paths[:_MOST_DEPENDENCIES]))
     left_out = len(found.paths) - len(dependencies)
-    warnings = _remarks(reader, imports, left_out)
+    warnings = [*missing, *_remarks(imports, left_out)]
     is_cut = left_out > 0 or any(each.omitted == _NO_ROOM for each in dependencies)
     return _Loaded(dependencies, found.external, found.unresolved, _warned(stands, warnings, is_cut=is_cut))
 
@@ -167,10 +168,17 @@ def _warned(stands: Standing, warnings: list[str], *, is_cut: bool = False) -> d
     return {**said, "warnings": [*stands.warnings, *warnings]} if warnings else said
 
 
-def _remarks(reader: _Reader, imports: Imports, left_out: int) -> list[str]:
+def _indexed(reader: _Reader) -> tuple[Standing, list[str]]:
+    """The index of the ref that is read; where there is none that of the working tree, which is said."""
+    try:
+        return looked_at(reader.call, reader.project, reader.ref), []
+    except (RefNotFound, OverlayNotReady) as error:
+        remark = f"{error.message}: the imports were resolved by the index of the working tree."
+        return looked_at(reader.call, reader.project, LIVE), [remark]
+
+
+def _remarks(imports: Imports, left_out: int) -> list[str]:
     said = []
-    if reader.commit:
-        said.append("The imports were resolved by the index of the working tree.")
     if imports.errors.line:
         said.append(f"Syntax error at line {imports.errors.line}: the imports were read around it.")
     if left_out:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from codecairn.errors import CairnError, InvalidInput
+from codecairn.errors import InvalidInput
 from codecairn.files.gitgrep import GitGrep
 from codecairn.files.grep import Engine, Found, Match, Query, Time, search
 from codecairn.files.ripgrep import Ripgrep
@@ -16,8 +16,10 @@ from codecairn.files.scan import Scan
 from codecairn.project import Project
 from codecairn.rank.filters import path_matcher
 from codecairn.source import process
+from codecairn.source.refs import is_repository
 from codecairn.tools import Call, tool
-from codecairn.tools.views import Cursor, offset_of
+from codecairn.tools.files import commit_for
+from codecairn.tools.views import Cursor, Ref, offset_of
 
 TIMEOUT_S = 10.0
 _NAME_GLOB = re.compile(r"(?P<any>\*\*/)?(?P<name>[\w.*?+{},@%-]+)")
@@ -60,17 +62,17 @@ def grep_codebase(
     call: Call,
     *,
     pattern: Annotated[str, Meta(description="Regular expression", min_length=1, max_length=200)],
-    filePattern: Annotated[str | None, Meta(description="Glob of the files: **/*.ts")] = None,
-    caseSensitive: Annotated[bool, Meta(description="Tell upper from lower case")] = False,
+    filePattern: Annotated[str | None, Meta(description="Glob: **/*.ts")] = None,
+    caseSensitive: Annotated[bool, Meta(description="Case counts")] = False,
     limit: Annotated[int, Meta(ge=1, le=100, description="Most matches")] = 50,
     cursor: Cursor = None,
-    ref: Annotated[str | None, Meta(description="Search this branch, tag or commit")] = None,
+    ref: Ref = None,
 ) -> Grep:
-    """Every line that matches a regular expression, with two lines around it. Use it for exact text: messages,
-    literals, TODOs, generated names; search_code for concepts and find_references for uses of a symbol."""
+    """Every line that matches a regular expression, of any branch. Use it for exact text; search_code for ideas,
+    find_references for uses."""
     began = time.perf_counter()
     query, offset = _query(pattern, filePattern, caseSensitive=caseSensitive), offset_of(cursor)
-    commit = _commit(call, ref)
+    commit = commit_for(call, call.project, ref)
     engine = _engine(call, call.project, commit)
     found = search(engine, call.project.guard, query, offset, limit, Time(TIMEOUT_S, call.cancel))
     after = offset + len(found.matches) + found.unreadable
@@ -115,24 +117,11 @@ def _query(pattern: str, wanted: str | None, *, caseSensitive: bool) -> Query:
     )  # fmt: skip
 
 
-def _commit(call: Call, ref: str | None) -> str:
-    if ref is None or ref == "live":
-        return ""
-    return call.project.git.resolve(ref, call.cancel, param="ref", complaint="Invalid commit reference")
-
-
 def _engine(call: Call, project: Project, commit: str) -> Engine:
     if commit:
         return GitGrep(project.git, project.guard, commit)
-    is_repository = _is_repository(call, project)
+    is_here = is_repository(project.git, call.cancel) and not project.git.layout(call.cancel).bare
     program = process.find("rg", outside=project.root)
     if program is not None:
-        return Ripgrep(program, project.root, project.guard, is_repository)
-    return GitGrep(project.git, project.guard) if is_repository else Scan(project.git, project.guard)
-
-
-def _is_repository(call: Call, project: Project) -> bool:
-    try:
-        return not project.git.layout(call.cancel).bare
-    except CairnError:
-        return False
+        return Ripgrep(program, project.root, project.guard, is_here)
+    return GitGrep(project.git, project.guard) if is_here else Scan(project.git, project.guard)
