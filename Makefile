@@ -33,6 +33,8 @@ bench: $(VENV)/ready
 	@$(BIN)/python benchmarks/startup.py
 	@$(BIN)/python benchmarks/git_tools.py
 	@$(BIN)/python benchmarks/instructions.py
+	@$(BIN)/python benchmarks/grep.py --lines 100000
+	@$(BIN)/python benchmarks/read.py --files 60
 	-@$(BIN)/python benchmarks/index.py
 	@$(BIN)/python benchmarks/search.py --sizes 10000
 	@$(BIN)/python benchmarks/references.py speed . --symbols 200

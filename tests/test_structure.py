@@ -35,7 +35,7 @@ LAYERS: list[set[str]] = [
     },
     {"source"},
     {"embed"},
-    {"history", "store", "catalog", "parse"},
+    {"history", "store", "catalog", "parse", "files"},
     {"index", "worker"},
     {"rank"},
     {"resolve"},

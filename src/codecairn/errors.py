@@ -5,6 +5,8 @@
     │   ├── InvalidStrategy          invalid_strategy
     │   ├── InvalidMaxTokens         invalid_max_tokens
     │   ├── EmptyQuery               invalid_input             -32004
+    │   ├── InvalidPattern           invalid_input             -32602
+    │   ├── Unreadable               invalid_input             -32602
     │   └── AmbiguousSymbol          ambiguous_symbol
     ├── Denied                       workspace_not_allowed     -32602  PermissionError
     │   ├── WorkspaceNotRegistered   workspace_not_registered
@@ -27,6 +29,7 @@
     ├── RateLimited                  internal_error            -32603  RateLimitError
     ├── TimedOut                     internal_error            -32603  ProcessingError
     ├── Cancelled                    internal_error            -32603  ProcessingError
+    ├── ParseFailed                  internal_error            -32603  ProcessingError
     └── EncoderFailed                internal_error            -32603  ProcessingError
 
 `code` is the string registry of the ref tools, `number` the JSON-RPC code, `kind` the type the git tools print.
@@ -74,6 +77,18 @@ class InvalidMaxTokens(InvalidInput):
 class EmptyQuery(InvalidInput):
     number, title = -32004, "Empty query"
     way_out = "Give a query with at least one character that is not white space."
+
+
+class InvalidPattern(InvalidInput):
+    title = "Invalid regex pattern"
+    way_out = "Correct the expression; a backslash makes the bracket, dot or star behind it plain text."
+
+
+class Unreadable(InvalidInput):
+    """What is there and is no text to show: a folder, a binary or a device, or too much of it."""
+
+    title = "Not a readable file"
+    way_out = "Name a text file of at most 1 MB."
 
 
 class AmbiguousSymbol(InvalidInput):
@@ -188,6 +203,11 @@ class TimedOut(CairnError):
 class Cancelled(CairnError):
     title = "Cancelled"
     way_out = "Nothing to do: the caller withdrew the request."
+
+
+class ParseFailed(CairnError):
+    title = "Failed to parse imports"
+    way_out = "Read the file without includeDeps, or mend its syntax."
 
 
 class EncoderFailed(CairnError):

@@ -68,7 +68,8 @@ def _row(name: str, entry: _Method) -> MethodMetrics:
     return MethodMetrics(
         method=name, count=entry.count, avg_ms=round(entry.total_ms / entry.count, 3), max_ms=round(entry.max_ms, 3),
         p50_ms=_quantile(ordered, 0.50), p95_ms=_quantile(ordered, 0.95), p99_ms=_quantile(ordered, 0.99),
-        errors=dict(entry.errors), rate_limit_hits=entry.rate_limit_hits,
+        successes=entry.count - entry.errors.total(), failures=entry.errors.total(), errors=dict(entry.errors),
+        rate_limit_hits=entry.rate_limit_hits, slow_calls=entry.slow,
     )  # fmt: skip
 
 

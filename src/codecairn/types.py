@@ -114,8 +114,13 @@ class MethodMetrics(Wire, frozen=True, kw_only=True):
     p50_ms: float
     p95_ms: float
     p99_ms: float
+    successes: int
+    failures: int
     errors: dict[str, int]
+    """The failures by their type."""
     rate_limit_hits: int
+    slow_calls: int
+    """Calls that took longer than their tool's maximum."""
 
 
 class MetricsSnapshot(Wire, frozen=True, kw_only=True):

@@ -36,6 +36,7 @@ def manifest() -> dict[str, str]:
 
 
 PARTS: dict[str, Callable[[], bool]] = {
+    "memory": lambda: "remember" in tools.standard().tools,
     "refs": lambda: "list_refs" in tools.standard().tools,
     "links": lambda: "link" in COMMANDS,
 }

@@ -40,6 +40,17 @@ def test_a_program_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
         python("import time; time.sleep(60)", tmp_path, timeout=0.3)
 
 
+def test_a_program_that_never_stops_talking_is_stopped_too(tmp_path: Path) -> None:
+    with pytest.raises(TimedOut):
+        python("while True: print('x' * 1000, flush=True)", tmp_path, timeout=0.3)
+
+
+def test_what_a_program_said_in_time_is_handed_back_to_who_can_use_it(tmp_path: Path) -> None:
+    code = "print('said', flush=True); import time; time.sleep(60)"
+    done = python(code, tmp_path, timeout=5, partial=True)
+    assert (done.output.strip(), done.timed_out) == (b"said", True)
+
+
 def test_a_program_with_enough_said_is_stopped(tmp_path: Path) -> None:
     done = python("while True: print('x' * 1000, flush=True)", tmp_path, enough=lambda output: len(output) > 5000)
     assert done.stopped_early

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from codecairn.cancel import Cancel
 from codecairn.errors import Cancelled
 from codecairn.paths import Guard
-from codecairn.source import content, walk
+from codecairn.source import content, opening, walk
 from codecairn.source.git import Git
 from codecairn.source.walk import (
     Content,
@@ -507,7 +507,8 @@ class TestReading:
     def test_pipes_folders_and_devices_are_no_files(self, plain: Path) -> None:
         os.mkfifo(plain / "pipe")
         (plain / "folder").mkdir()
-        assert {reason(plain, "pipe"), reason(plain, "folder"), reason(Path("/dev"), "null")} == {Skip.SPECIAL}
+        assert {reason(plain, "pipe"), reason(Path("/dev"), "null")} == {Skip.SPECIAL}
+        assert reason(plain, "folder") == Skip.FOLDER
 
     @posix
     @pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root reads everything")
@@ -553,7 +554,7 @@ class TestReading:
     def test_where_files_cannot_be_opened_from_a_folder_links_are_refused_too(
         self, plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(content, "_opened", content._open_resolved)
+        monkeypatch.setattr(content, "open_plain", opening._open_resolved)
         write(plain, "pkg/a.py")
         write(tmp_path, "outside/a.py")
         assert text(plain, "pkg/a.py") == b"the text of pkg/a.py\n"

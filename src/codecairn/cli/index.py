@@ -14,6 +14,7 @@ import click
 from codecairn import config, logs
 
 if TYPE_CHECKING:
+    from codecairn.errors import CairnError
     from codecairn.project import Projects
     from codecairn.tools import Registry
 
@@ -52,28 +53,36 @@ def command(path: Path, force: bool, no_tests: bool, vendor: bool, ref: str | No
         click.echo(f"warning: {warning}", err=True)
 
 
-def called(tool: str, arguments: dict[str, Any], report: Report | None = None) -> dict[str, Any]:
-    """A tool's value; its error ends the command."""
+def called(
+    tool: str, arguments: dict[str, Any], report: Report | None = None, *, root: Path | None = None
+) -> dict[str, Any]:
+    """A tool's value; its error ends the command. `root` is the project for a tool that takes no path to one."""
     from codecairn import tools
     from codecairn.connection import Connection
 
     logs.configure("warning", "text")
-    registry, projects = opened()
+    registry, projects = opened(root)
     call = tools.Call(projects, Connection("cli"), registry, "cli", report=report)
     reply = registry.call(registry.tools[tool], call, arguments)
     if reply.error is not None:
-        raise click.ClickException(f"{reply.error.message}. {reply.error.remedy}")
+        raise click.ClickException(_said(reply.error))
     return reply.value
 
 
-def opened() -> tuple[Registry, Projects]:
+def _said(error: CairnError) -> str:
+    details = error.data.get("details")
+    more = f": {details}" if isinstance(details, str) and details not in error.message else ""
+    return f"{error.message}{more}. {error.remedy}"
+
+
+def opened(root: Path | None = None) -> tuple[Registry, Projects]:
     """Opened once a command, so that what one call has learnt of a project serves the next."""
     from codecairn import tools
     from codecairn.project import Projects
 
     kept = click.get_current_context().meta
     if _KEPT not in kept:
-        kept[_KEPT] = (tools.standard(), Projects(config.load()))
+        kept[_KEPT] = (tools.standard(), Projects(config.load((str(root),) if root else ())))
     found: tuple[Registry, Projects] = kept[_KEPT]
     return found
 

@@ -18,6 +18,7 @@ from codecairn.errors import NotFound
 from codecairn.history.churn import Churn
 from codecairn.paths import printable
 from codecairn.resolve.importers import ImportedFiles
+from codecairn.resolve.known import known
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow, View
 from codecairn.types import CatalogEntry
@@ -165,7 +166,7 @@ def _most(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
 
 def _tests(view: View, survey: Survey, module: Module, cancel: Cancel) -> list[str]:
     """Test files that import the module's, those that import little else first."""
-    imported, own = ImportedFiles(view), {file.id for file in module.files}
+    imported, own = ImportedFiles(view, known(view)), {file.id for file in module.files}
     found = list[tuple[float, str]]()
     for file in survey.files:
         if place_of(file.path, file.language) == "test" and posixpath.dirname(file.path) != module.folder:

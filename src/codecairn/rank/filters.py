@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -109,18 +110,33 @@ def glob(pattern: str, param: str = "filters.file_pattern") -> Any:
     return _compiled(anchored, param)
 
 
+def path_matcher(pattern: str, param: str) -> Callable[[str], bool]:
+    """The same for who asks about thousands of paths: a tenth of the time each."""
+    import re2  # noqa: PLC0415 - as below
+
+    only = re2.Set.FullMatchSet(_options())
+    only.Add(glob(pattern, param).pattern)
+    only.Compile()
+    return lambda path: bool(only.Match(path))
+
+
+def _options() -> Any:
+    import re2  # noqa: PLC0415 - 15 ms, and few searches have a glob
+
+    options = re2.Options()
+    options.log_errors, options.dot_nl = False, True
+    return options
+
+
 _GLOB_PART = re.compile(r"\*\*/|\*\*|\*|\?|\[[!^]?\]?[^\]]*\]|[{},]|.", re.DOTALL)
 _MEANING = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 def _compiled(pattern: str, param: str) -> Any:
-    import re2  # noqa: PLC0415 - 15 ms, and few searches have a glob
+    import re2  # noqa: PLC0415 - as above
 
-    options = re2.Options()
-    options.log_errors = False
-    options.dot_nl = True
     try:
-        return re2.compile(_translated(pattern), options)
+        return re2.compile(_translated(pattern), _options())
     except (re2.error, ValueError) as error:
         raise InvalidInput(f"Malformed glob: {printable(pattern)}", param=param, reason=str(error)) from error
 

@@ -1,4 +1,4 @@
-"""How many files import each file.
+"""Which files a file imports, and how many files import each file.
 
 What an import names is found as the engine finds it (modules.py), but not followed: of `from package import name` the
 package counts that passes the name on, not the file where it is defined. An import of a whole module of several files
@@ -17,7 +17,7 @@ from typing import NamedTuple
 from codecairn.cancel import Cancel
 from codecairn.parse.facts import Import
 from codecairn.rank.filters import module_of
-from codecairn.resolve.known import Known
+from codecairn.resolve.known import Known, known
 from codecairn.resolve.modules import Modules
 from codecairn.resolve.packages import CONFIG
 from codecairn.resolve.rules import Rules, rules_of
@@ -40,9 +40,19 @@ class Importer(NamedTuple):
     rules: Rules
 
 
+def imported(view: View, importer: FileRow, imports: Iterable[Import]) -> list[tuple[Import, list[FileRow]]]:
+    """Each of a file's imports with the files of the project that it names, itself left out."""
+    rules = rules_of(importer.language).rules
+    if rules.imports == "none":
+        return []
+    named = ImportedFiles(view, known(view))
+    return [(each, named.files(Importer(importer, rules), each)) for each in imports if each.module]
+
+
 def importers(view: View, cancel: Cancel) -> dict[str, int]:
     """For each file that others import, how many do."""
-    named = ImportedFiles(view)
+    # Tables of their own: those of one run are of no use to the next generation, and are not kept.
+    named = ImportedFiles(view, Known(list(view.files())))
     counts = Counter[int]()
     for path in named.known.files:
         cancel.check()
@@ -62,7 +72,7 @@ def recounted(before: View, after: View, changed: Collection[str], cancel: Cance
         return {path: whole.get(path, 0) for path in {*whole, *counts} if whole.get(path, 0) != counts.get(path, 0)}
     delta = Counter[str]()
     for view, sign in ((before, -1), (after, 1)):
-        named = ImportedFiles(view)
+        named = ImportedFiles(view, Known(list(view.files())))
         using = {named.known.rows[file].path for name in names for file in view.using(name) if file in named.known.rows}
         # Who uses a name in one view does in the other, unless it changed itself.
         for path in sorted(using.union(changed) & named.known.files.keys()):
@@ -107,12 +117,12 @@ def _top_names(view: View, row: FileRow) -> set[str]:
 
 
 class ImportedFiles:
-    """The files that imports name. Its tables are of no use to the next generation, and are not kept."""
+    """The files that imports name."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: View, among: Known) -> None:
         self._view = view
-        self.known = Known(list(view.files()))
-        self._modules = Modules(view, self.known)
+        self.known = among
+        self._modules = Modules(view, among)
         self._held: dict[tuple[str, Module, str], Iterable[int]] = {}
         self._passed_on: dict[int, frozenset[str]] = {}
 
@@ -125,6 +135,10 @@ class ImportedFiles:
     def by(self, importer: Importer) -> set[int]:
         imports = {(each.module, each.name) for each in self._imports(importer.row.id) if each.module}
         return {file for module, name in imports for file in self._files(importer, module, name)}
+
+    def files(self, importer: Importer, each: Import) -> list[FileRow]:
+        found = {self.known.rows[file].path for file in self._files(importer, each.module, each.name)}
+        return [self.known.files[path] for path in sorted(found - {importer.row.path})]
 
     def _imports(self, file: int) -> list[Import]:
         return link_table(self._view.links(file)).imports

@@ -1,8 +1,8 @@
 """One file of a project as it was read: what it holds, or why that is nothing to index.
 
-A file is opened folder by folder from the root and no link is followed, so that a name which was safe when it was
-listed cannot lead out of the project when it is read. A pipe or a device is opened without waiting and left alone.
-What is read is one state of the file: it is read again where its stamp moved meanwhile.
+A file is opened folder by folder from the root (opening.py), so that a name which was safe when it was listed cannot
+lead out of the project when it is read. A pipe or a device is left alone. What is read is one state of the file: it is
+read again where its stamp moved meanwhile.
 """
 
 from __future__ import annotations
@@ -16,13 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
+from codecairn.source.opening import OUTSIDE, Opened, open_inside, open_plain
+
 _ATTEMPTS = 4
 _SNIFFED = 8 << 10
-
-_COMMON = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_FILE = os.O_RDONLY | _COMMON | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
-# O_PATH asks for no right to list the folder, only to pass through it.
-_FOLDER = _COMMON | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", os.O_RDONLY)
 
 _MAGIC = (
     b"%PDF-", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"\x1f\x8b", b"PK\x03\x04", b"\x7fELF", b"\xca\xfe\xba\xbe",
@@ -68,66 +65,65 @@ class Skip:
 
     BINARY: ClassVar = "binary"
     CHANGING: ClassVar = "changed while it was read"
+    FOLDER: ClassVar = "folder"
     GONE: ClassVar = "gone"
     LINK: ClassVar = "link"
+    OUTSIDE: ClassVar = "outside the project"
     SPECIAL: ClassVar = "not a regular file"
     TOO_LARGE: ClassVar = "too large"
     UNREADABLE: ClassVar = "unreadable"
 
     reason: str
+    size: int = 0
+    """Bytes, of one that is too large."""
+
+
+class Raw(NamedTuple):
+    """The bytes of a file, as they are."""
+
+    found: Found
+    bytes: bytes
 
 
 def read_text(root: Path, path: str, most_bytes: int) -> Content | Skip:
-    """A file of the project, if it is text of at most `most_bytes` bytes."""
+    """A file of the project under its own name, if it is text of at most `most_bytes` bytes."""
     try:
-        descriptor = _opened(root, path)
+        read = _read(Opened(open_plain(root, path), path), most_bytes)
     except OSError as error:
         return Skip(_trouble(error))
+    if isinstance(read, Skip):
+        return read
+    text = text_of(read.bytes)
+    return Skip(Skip.BINARY) if text is None else Content(read.found, plain(read.bytes), text)
+
+
+def read_inside(root: Path, path: str, most_bytes: int) -> Raw | Skip:
+    """A file of the project under any name that leads to it without leaving the root; it is found under its own."""
     try:
-        return _snapshot(descriptor, path, most_bytes)
+        return _read(open_inside(root, path), most_bytes)
     except OSError as error:
         return Skip(_trouble(error))
-    finally:
-        os.close(descriptor)
 
 
-def _descend(root: Path, path: str) -> int:
-    *folders, name = path.split("/")
-    here = os.open(root, _FOLDER & ~getattr(os, "O_NOFOLLOW", 0))
+def _read(opened: Opened, most_bytes: int) -> Raw | Skip:
     try:
-        for folder in folders:
-            below = os.open(folder, _FOLDER, dir_fd=here)
-            os.close(here)
-            here = below
-        return os.open(name, _FILE, dir_fd=here)
+        return _snapshot(opened.descriptor, opened.path, most_bytes)
     finally:
-        os.close(here)
+        os.close(opened.descriptor)
 
 
-def _open_resolved(root: Path, path: str) -> int:
-    """Where a file cannot be opened relative to a folder: Windows. No link may change the name it was listed under."""
-    place = root / path
-    if os.path.normcase(place.resolve(strict=True)) != os.path.normcase(root.resolve() / path):
-        raise OSError(errno.ELOOP, "a link")
-    return os.open(place, _FILE)
-
-
-_opened = _descend if os.open in os.supports_dir_fd else _open_resolved
-
-
-def _snapshot(descriptor: int, path: str, most_bytes: int) -> Content | Skip:
+def _snapshot(descriptor: int, path: str, most_bytes: int) -> Raw | Skip:
     for _ in range(_ATTEMPTS):
         info = os.fstat(descriptor)
         if not stat.S_ISREG(info.st_mode):
-            return Skip(Skip.SPECIAL)
+            return Skip(Skip.FOLDER if stat.S_ISDIR(info.st_mode) else Skip.SPECIAL)
         if info.st_size > most_bytes:
-            return Skip(Skip.TOO_LARGE)
+            return Skip(Skip.TOO_LARGE, info.st_size)
         os.lseek(descriptor, 0, os.SEEK_SET)
         raw = _bytes(descriptor, info.st_size + 1)
         found = Found.of(path, info)
         if len(raw) == info.st_size and found == Found.of(path, os.fstat(descriptor)):
-            text = text_of(raw)
-            return Skip(Skip.BINARY) if text is None else Content(found, plain(raw), text)
+            return Raw(found, raw)
     return Skip(Skip.CHANGING)
 
 
@@ -158,7 +154,25 @@ def text_of(raw: bytes) -> bytes | None:
     return raw.removeprefix(codecs.BOM_UTF8).replace(b"\r\n", b"\n")
 
 
+def spelled(raw: bytes) -> tuple[str, str] | None:
+    """What a file's bytes say, line ends and all, and the encoding they say it in; None where they are no text."""
+    if text_of(raw) is None:
+        return None
+    for mark, codec in _WIDE:
+        if raw.startswith(mark):
+            return raw.decode(codec), codec
+    body = raw.removeprefix(codecs.BOM_UTF8)
+    try:
+        return body.decode(), "utf-8" if body is raw else "utf-8-bom"
+    except UnicodeDecodeError:
+        return body.decode("latin-1"), "latin-1"
+
+
 def _trouble(error: OSError) -> str:
+    if isinstance(error, IsADirectoryError):
+        return Skip.FOLDER
+    if error.errno == OUTSIDE:
+        return Skip.OUTSIDE
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return Skip.GONE
     if error.errno in (errno.ELOOP, errno.EMLINK):

@@ -138,10 +138,12 @@ class Git:
         cancel: Cancel,
         tree: WorkingTree | None = None,
         enough: Callable[[bytearray], bool] | None = None,
+        seconds: float | None = None,
     ) -> Finished:
-        """Run git and hand back how it ended; a status is the caller's to judge."""
+        """Run git and hand back how it ended, or what it said within so many `seconds`; a status is the caller's."""
         settings = [*_NEUTRAL.items(), *(tree.settings if tree else [])]
         index = {"GIT_INDEX_FILE": str(tree.index)} if tree else {}
+        index |= {"LC_ALL": "C.UTF-8"} if arguments[0] == "grep" else {}  # a character is not a byte
         graph = self._graph if arguments[0] in _WALKS else None
         began = time.monotonic()
         try:
@@ -149,9 +151,10 @@ class Git:
                 [self._program, "--no-pager", "--literal-pathspecs", *arguments],
                 folder=self.root,
                 environment={**_environment(settings), **index, **(graph.environment if graph else {})},
-                timeout=self.timeout,
+                timeout=seconds or self.timeout,
                 cancel=cancel,
                 enough=enough,
+                partial=seconds is not None,
             )
         except OSError as error:
             raise self._not_started(error) from error

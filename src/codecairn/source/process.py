@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from codecairn import config
 from codecairn.cancel import Cancel
@@ -36,12 +36,14 @@ class Finished:
     output: bytes
     complaint: str
     stopped_early: bool = False
+    timed_out: bool = False
 
 
 def find(name: str, *, outside: Path) -> str | None:
-    """The absolute path of a program on PATH, never one that lies inside the project it will look at."""
+    """The absolute path of a program on PATH, or beside our own interpreter, where packages put theirs; never one that
+    lies inside the project it will look at."""
     suffixes = [".exe"] if sys.platform == "win32" else [""]
-    for folder in config.program_path():
+    for folder in [*config.program_path(), str(Path(sys.executable).parent)]:
         if not Path(folder).is_absolute():
             continue
         for suffix in suffixes:
@@ -64,20 +66,24 @@ def run(
     cancel: Cancel,
     enough: Callable[[bytearray], bool] | None = None,
     stdin: bytes | None = None,
+    partial: bool = False,
+    spool: IO[bytes] | None = None,
 ) -> Finished:
-    """Run to the end, or until `enough` says that what has been read suffices; raises if it takes too long."""
-    with _child(arguments, folder, environment, wants_input=stdin is not None) as child:
+    """Run to the end, or until `enough` says that what has been read suffices. What takes too long raises, or hands
+    back what it said so far where `partial` output is of use. What is said in a thousand small pieces is better said
+    into a `spool`, which is read when all is said: waking up for each costs more than the program itself."""
+    with _child(arguments, folder, environment, wants_input=stdin is not None, output=spool) as child:
         with cancel.stopping(lambda: kill(child)):
             _feed(child, stdin)
-            try:
-                output, complaint, early = _drain(child, enough, time.monotonic() + timeout)
-            except TimeoutError:
-                cancel.check()
-                raise TimedOut(
-                    f"{Path(arguments[0]).stem} did not finish within {timeout:g} seconds", seconds=timeout
-                ) from None
+            output, complaint, end = _drain(child, enough, time.monotonic() + timeout)
         cancel.check()
-        return Finished(child.returncode, output, complaint.decode("utf-8", "replace").strip(), early)
+        if spool is not None:
+            spool.seek(0)
+            output = spool.read()
+        if end == "late" and not partial:
+            raise TimedOut(f"{Path(arguments[0]).stem} did not finish within {timeout:g} seconds", seconds=timeout)
+        said = complaint.decode("utf-8", "replace").strip()
+        return Finished(child.returncode, output, said, end == "enough", end == "late")
 
 
 def start(arguments: Sequence[str], *, folder: Path, environment: Mapping[str, str]) -> Child:
@@ -117,20 +123,22 @@ def _feed(child: subprocess.Popen[bytes], stdin: bytes | None) -> None:
 
 
 Enough = Callable[[bytearray], bool]
-Drained = tuple[bytes, bytes, bool]
+Drained = tuple[bytes, bytes, Literal["whole", "enough", "late"]]
 
 
 def _drain_selecting(child: subprocess.Popen[bytes], enough: Enough | None, deadline: float) -> Drained:
     """Both pipes to their end, in this thread: starting two others costs a millisecond, a fifth of a small command."""
     output, complaint = bytearray(), bytearray()
     with selectors.DefaultSelector() as pipes:
-        pipes.register(_pipe(child.stdout), selectors.EVENT_READ, output)
+        if child.stdout is not None:
+            pipes.register(child.stdout, selectors.EVENT_READ, output)
         pipes.register(_pipe(child.stderr), selectors.EVENT_READ, complaint)
         while pipes.get_map():
             ready = pipes.select(max(0.0, deadline - time.monotonic()))
-            if not ready:
+            if not ready or time.monotonic() > deadline:  # the latter of one that never stops talking
                 kill(child)
-                raise TimeoutError
+                child.wait()
+                return bytes(output), bytes(complaint), "late"
             for key, _ in ready:
                 chunk = os.read(key.fd, _CHUNK)
                 key.data.extend(chunk)
@@ -139,14 +147,14 @@ def _drain_selecting(child: subprocess.Popen[bytes], enough: Enough | None, dead
             if enough is not None and enough(output):
                 kill(child)
                 child.wait()
-                return bytes(output), bytes(complaint), True
+                return bytes(output), bytes(complaint), "enough"
     child.wait()
-    return bytes(output), bytes(complaint), False
+    return bytes(output), bytes(complaint), "whole"
 
 
 def _drain_threaded(child: subprocess.Popen[bytes], enough: Enough | None, deadline: float) -> Drained:
     """The same where pipes cannot be selected on: Windows."""
-    stdout, stderr = _pipe(child.stdout), _pipe(child.stderr)
+    stdout, stderr = child.stdout, _pipe(child.stderr)
     expired = threading.Event()
     complaint: list[bytes] = []
 
@@ -160,7 +168,7 @@ def _drain_threaded(child: subprocess.Popen[bytes], enough: Enough | None, deadl
     listener = threading.Thread(target=lambda: complaint.append(stderr.read()), daemon=True)
     listener.start()
     output, early = bytearray(), False
-    while not early and (chunk := os.read(stdout.fileno(), _CHUNK)):
+    while stdout is not None and not early and (chunk := os.read(stdout.fileno(), _CHUNK)):
         output += chunk
         if enough is not None and enough(output):
             early = True
@@ -168,9 +176,7 @@ def _drain_threaded(child: subprocess.Popen[bytes], enough: Enough | None, deadl
     child.wait()
     timer.cancel()
     listener.join()
-    if expired.is_set():
-        raise TimeoutError
-    return bytes(output), b"".join(complaint), early
+    return bytes(output), b"".join(complaint), "late" if expired.is_set() else "enough" if early else "whole"
 
 
 _drain = _drain_threaded if sys.platform == "win32" else _drain_selecting
@@ -183,7 +189,12 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
 
 @contextmanager
 def _child(
-    arguments: Sequence[str], folder: Path, environment: Mapping[str, str], *, wants_input: bool
+    arguments: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    *,
+    wants_input: bool,
+    output: IO[bytes] | None,
 ) -> Iterator[subprocess.Popen[bytes]]:
     with _running_lock:
         child = subprocess.Popen(
@@ -191,7 +202,7 @@ def _child(
             cwd=folder,
             env=dict(environment),
             stdin=subprocess.PIPE if wants_input else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=subprocess.PIPE if output is None else output,
             stderr=subprocess.PIPE,
             **_APART,
         )

@@ -77,7 +77,8 @@ class Tool:
     per_minute: int | None
     unlogged: tuple[str, ...]
     """Parameters whose values may be secret by their nature and reach no log."""
-    slow_ms: float | None
+    slow_ms: float | Callable[[Any], float] | None
+    """The longest a call should take; where that depends on what is asked, reckoned from the arguments as they came."""
     read_only: bool
     idempotent: bool
     destructive: bool
@@ -158,7 +159,7 @@ def tool(
     method: str | None = None,
     per_minute: int | None = None,
     unlogged: tuple[str, ...] = (),
-    slow_ms: float | None = None,
+    slow_ms: float | Callable[[Any], float] | None = None,
     read_only: bool = True,
     idempotent: bool = True,
     destructive: bool = False,
@@ -228,10 +229,12 @@ def _recorded(inner: Step) -> Step:
 
     def step(tool: Tool, call: Call, arguments: Arguments) -> Reply:
         began = time.perf_counter()
+        log.debug("%s called on %s", tool.name, call.connection.id)
         reply: Reply = inner(tool, call, arguments)
         elapsed_ms = (time.perf_counter() - began) * 1000
         error = reply.error
-        slow = tool.slow_ms is not None and elapsed_ms > tool.slow_ms
+        most_ms = tool.slow_ms(arguments) if callable(tool.slow_ms) else tool.slow_ms
+        slow = most_ms is not None and elapsed_ms > most_ms
         call.registry.metrics.record(
             tool.metric,
             elapsed_ms,
@@ -245,15 +248,20 @@ def _recorded(inner: Step) -> Step:
             tool.name,
             extra={
                 "call": {
-                    "tool": tool.name, "door": call.door, "connection": call.connection.id,
+                    "tool": tool.name, "door": call.door, "connection": call.connection.id, "success": error is None,
                     "duration": round(elapsed_ms, 2), "size": len(reply.text), "error": error.kind if error else None,
-                    "arguments": redact.masked_arguments(_loggable(tool, arguments)),
+                    "arguments": redact.masked_arguments(_loggable(tool, arguments)), **_found(reply),
                 }
             },
         )  # fmt: skip
         return reply
 
     return step
+
+
+def _found(reply: Reply) -> dict[str, int]:
+    count = reply.value.get("totalMatches")
+    return {} if count is None else {"found": count}
 
 
 def _loggable(tool: Tool, arguments: Arguments) -> Arguments:

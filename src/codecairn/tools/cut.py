@@ -21,6 +21,10 @@ MOST_TOKENS = 20_000
 
 _LONGEST_STRING = 2_000
 _ORDINARY_COUNT = 10
+_ORDINARY_MATCHES = 50
+"""How many rows tools give a caller who names no count."""
+_LEAST_LINES = 2_000
+"""Characters of a file's text that are shown however much else there is to say."""
 _PASSAGES = (2_000, 1_200, 700)
 """Characters of each passage of a result, tried in turn: ten places with a part of each say more than three whole."""
 
@@ -32,9 +36,11 @@ def budget(*, asked: bool) -> float:
 
 def json_text(fields: dict[str, Any], params: Mapping[str, Any]) -> str:
     text = encoded(fields)
-    room = _room(params)
+    room = _room(fields, params)
     if len(text) <= room:
         return text
+    if "file" in fields and "content" in fields["file"]:
+        return _with_fewer_lines(fields, room)
     for longest in _PASSAGES if "results" in fields else ():
         shorter = {**fields, "results": _with_short_strings(fields["results"], longest)}
         text = encoded(shorter)
@@ -47,11 +53,54 @@ def json_text(fields: dict[str, Any], params: Mapping[str, Any]) -> str:
     return text if len(text) <= room else encoded(_with_short_strings(fields, _LONGEST_STRING))
 
 
-def _room(params: Mapping[str, Any]) -> float:
+def _room(fields: dict[str, Any], params: Mapping[str, Any]) -> float:
     """A tool that fills a budget of its caller's has kept to it already."""
     if "max_tokens" in params:
         return float(params["max_tokens"]) * CHARACTERS_PER_TOKEN
-    return budget(asked=(params.get("limit") or 0) > _ORDINARY_COUNT)
+    return budget(asked=_is_asked(fields, params))
+
+
+def _is_asked(fields: dict[str, Any], params: Mapping[str, Any]) -> bool:
+    """Whether a caller asked for much: a count beyond the ordinary, lines, or more files than one."""
+    ordinary = _ORDINARY_MATCHES if "matches" in fields else _ORDINARY_COUNT
+    return (params.get("limit") or 0) > ordinary or any(map(params.get, ("startLine", "endLine", "includeDeps")))
+
+
+def _with_fewer_lines(fields: dict[str, Any], room: float) -> str:
+    """A file first: whole, with the dependencies that fit beside it; or as many of its lines as fit."""
+    dependencies = fields["dependencies"]
+    bare = {**fields, "dependencies": [_named_only(each) for each in dependencies]}
+    left = room - len(encoded(bare))
+    if left >= 0:
+        return encoded({**fields, "dependencies": [_fitting(each, left / len(dependencies)) for each in dependencies]})
+    return _with_lines_cut(bare, room)
+
+
+def _fitting(dependency: dict[str, Any], room: float) -> dict[str, Any]:
+    return dependency if len(encoded(dependency.get("content", ""))) <= room else _named_only(dependency)
+
+
+def _named_only(dependency: dict[str, Any]) -> dict[str, Any]:
+    if "content" not in dependency:
+        return dependency
+    return {**{name: part for name, part in dependency.items() if name != "content"}, "omitted": _ONLY_STRUCTURED}
+
+
+def _with_lines_cut(fields: dict[str, Any], room: float) -> str:
+    file = fields["file"]
+    *whole, last = file["content"].split("\n")
+    lines = [f"{line}\n" for line in whole] + ([last] if last else [])
+    left = max(_LEAST_LINES, room - len(encoded({**fields, "file": {**file, "content": ""}, "cut": _CUT})))
+    sizes = accumulate(len(encoded(line)) - 2 for line in lines)
+    shown = sum(1 for size in sizes if size <= left)
+    content = "".join(lines[:shown]) or f"{lines[0][: int(left / 2)]}…"
+    following = (file.get("startLine") or 1) + max(shown, 1)
+    cut = {**_CUT, "shown": max(shown, 1), "of": len(lines), "startLine": following}
+    return encoded({**fields, "file": {**file, "content": content}, "cut": cut})
+
+
+_CUT = {"list": "lines", "shown": 0, "of": 0, "startLine": 0}
+_ONLY_STRUCTURED = "in the structured result, or read it by itself"
 
 
 def encoded(value: Any) -> str:

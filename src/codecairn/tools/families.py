@@ -126,7 +126,7 @@ def _json_value(value: Any, markdown: Markdown | None, params: Mapping[str, Any]
 def _files_error(error: CairnError, tool: str, metadata: dict[str, Any] | None) -> Reply:
     del metadata
     said: dict[str, Any] = {"error": error.message, **error.data, "code": error.code, "suggestion": error.remedy}
-    if isinstance(error, InvalidInput):
+    if type(error) is InvalidInput:
         said |= {"error": "Invalid parameters", "details": error.message}
     elif error.kind == "PermissionError":
         said["error"] = "Permission denied"

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from codecairn.errors import InvalidInput, NotReady
 from codecairn.index.overlays import note_ref_use
-from codecairn.index.standing import Standing, standing
+from codecairn.index.standing import LIVE, Standing, standing
 from codecairn.project import Project
 from codecairn.rank.search import searching
 from codecairn.store.view import View
@@ -27,10 +27,16 @@ def project_of(call: Call, workspace: str | None) -> Project:
     return call.projects.named(workspace, param="workspace") if workspace else call.project
 
 
+def ref_for(call: Call, project: Project, ref: str | None) -> str | None:
+    """The ref asked for, else the connection's; None for the working tree."""
+    asked = ref if ref is not None else call.connection.refs.get(project.root)
+    return None if asked == LIVE else asked
+
+
 def looked_at(call: Call, project: Project, ref: str | None = None) -> Standing:
     """How the index stands of the ref asked for, else of the connection's, else of the working tree; what goes wrong
     from here on says so too."""
-    stands = standing(project.index, call.cancel, ref if ref is not None else call.connection.refs.get(project.root))
+    stands = standing(project.index, call.cancel, ref_for(call, project, ref))
     if stands.layer is not None and stands.opened is not None and stands.layer.name:
         note_ref_use(stands.opened.folder, stands.layer)
     call.metadata = stands.metadata()

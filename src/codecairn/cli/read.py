@@ -1,0 +1,85 @@
+"""cairn read"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+from codecairn.cli.index import called
+from codecairn.cli.search import project_around
+
+
+@click.command(
+    help="Print a file with its lines numbered, as it is or as a branch, tag or commit has it. With --deps also the "
+    "files of the project that it imports, which indexes the project if need be."
+)
+@click.argument("path")
+@click.option("--lines", metavar="A-B", help="Only these lines: 10-20, 10- or 10.")
+@click.option("--deps", is_flag=True, help="Name what it imports too.")
+@click.option("--ref", metavar="REF", help="Read it out of this branch, tag or commit.")
+@click.option("--plain", is_flag=True, help="Only the text: no numbers, no heading.")
+@click.option("--json", "structured", is_flag=True, help="Print what read_file answers.")
+def command(path: str, lines: str | None, deps: bool, ref: str | None, plain: bool, structured: bool) -> None:
+    place = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow a link, which is read_file's to judge
+    project = project_around(_nearest(place.parent))
+    start, end = _range(lines)
+    if deps and called("get_status", {"path": str(project)}, root=project)["metadata"]["freshness_status"] != "fresh":
+        called("index_codebase", {"path": str(project)}, root=project)
+    asked = {"path": _inside(place, project), "includeDeps": deps, "ref": ref, "startLine": start, "endLine": end}
+    answer = called("read_file", asked, root=project)
+    if structured:
+        click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+    elif plain:
+        click.echo(answer["file"]["content"], nl=False)
+    else:
+        _print(answer)
+
+
+def _nearest(folder: Path) -> Path:
+    """The folder, or the one above it that is there: a commit may have folders that are gone."""
+    return next(each for each in (folder, *folder.parents) if each.is_dir())
+
+
+def _inside(place: Path, project: Path) -> str:
+    try:
+        return place.relative_to(project).as_posix()
+    except ValueError:
+        return Path(place.parent.resolve() / place.name).relative_to(project).as_posix()
+
+
+def _range(lines: str | None) -> tuple[int | None, int | None]:
+    if lines is None:
+        return None, None
+    found = re.fullmatch(r"(\d{1,9})(-)?(\d{1,9})?", lines)
+    if found is None or int(found[1]) < 1:
+        raise click.UsageError(f"--lines {lines}: give 10-20, 10- or 10")
+    start = int(found[1])
+    return start, int(found[3]) if found[3] else None if found[2] else start
+
+
+def _print(answer: dict[str, Any]) -> None:
+    file, about = answer["file"], answer["metadata"]
+    said = [
+        file["language"],
+        f"{file['lines']} lines",
+        about["role"],
+        file.get("encoding"),
+        about.get("commit", "")[:12],
+    ]
+    click.echo(f"{click.style(file['path'], bold=True)}  {', '.join(filter(None, said))}")
+    lines = file["content"].split("\n")
+    for number, line in enumerate(lines if lines[-1] else lines[:-1], file.get("startLine", 1)):
+        click.echo(f"{click.style(format(number, '>6'), dim=True)}  {line.removesuffix(chr(13))}")
+    for each in answer["dependencies"]:
+        why = f"  {each['omitted']}" if "omitted" in each else f"  {each['content'].count(chr(10))} lines"
+        click.echo(f"{click.style('imports', dim=True)}  {click.style(each['path'], fg='cyan')}{why}")
+    for name in ("external", "unresolved"):
+        if answer.get(name):
+            click.echo(f"{click.style(name, dim=True)}  {', '.join(answer[name])}")
+    for warning in about.get("warnings", ()):
+        click.echo(f"warning: {warning}", err=True)

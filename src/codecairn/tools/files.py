@@ -1,0 +1,247 @@
+"""read_file: a file of the project, and what it imports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from codecairn.errors import CairnError, OverlayNotReady, ParseFailed, RefNotFound
+from codecairn.files.read import FileText, extent_of, numbered, read_at, read_here
+from codecairn.files.roles import module_name, role_of
+from codecairn.index.standing import LIVE, Standing
+from codecairn.parse.deadline import SlowParse
+from codecairn.parse.tags import Imports, imports_in
+from codecairn.project import Project
+from codecairn.resolve.importers import imported
+from codecairn.resolve.rules import rules_of
+from codecairn.store.view import FileRow, View
+from codecairn.tools import Call, tool
+from codecairn.tools.views import Ref, looked_at, newest, ref_for
+
+_MOST_DEPENDENCIES = 200
+_MOST_CHARACTERS = 500_000
+"""Of the text of all dependencies together; the others are named without it."""
+_PARSE_S = 2.0
+_BROKEN_SHARE = 0.1
+"""A grammar stumbles over a macro here and there; a file is broken where more than that is lost."""
+
+Line = Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="First line, from 1")]
+LastLine = Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="Last line")]
+
+
+class ReadText(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    path: str
+    content: str
+    size: int
+    lines: int
+    language: str
+    encoding: str | None = None
+    """Where it is not plain UTF-8."""
+    startLine: int | None = None
+    endLine: int | None = None
+
+
+class Dependency(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    path: str
+    type: Literal["import"]
+    level: Literal[1]
+    content: str | None = None
+    omitted: str = ""
+    """Why its content is not here."""
+
+
+class ReadFile(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    file: ReadText
+    dependencies: list[Dependency]
+    metadata: dict[str, Any]
+    external: list[str] = []
+    """Imported, and in no file of the index: other packages, mostly."""
+    unresolved: list[str] = []
+    """Imported from the project, to judge by their names, and in no file of the index; all, where there is none."""
+
+
+def _most_ms(arguments: Any) -> float:
+    return 2000.0 if isinstance(arguments, dict) and arguments.get("includeDeps") else 500.0
+
+
+@tool(family="files", per_minute=100, slow_ms=_most_ms)
+def read_file(
+    call: Call,
+    *,
+    path: Annotated[str, Meta(description="From the project root", min_length=1)],
+    includeDeps: Annotated[bool, Meta(description="With the files it imports")] = False,
+    maxDepth: Annotated[int, Meta(ge=0, le=1, description="0: none")] = 1,
+    startLine: Line = None,
+    endLine: LastLine = None,
+    numbers: Annotated[bool, Meta(description="Number the lines")] = False,
+    ref: Ref = None,
+) -> ReadFile:
+    """A file's text, language, module and role, of any branch. Use it when you know the path."""
+    reader = _Reader(call, call.project, ref, commit_for(call, call.project, ref))
+    file = reader.read(path)
+    extent = extent_of(file, startLine, endLine)
+    shown = file.lines[extent.first - 1 : extent.last]
+    loaded = _loaded(reader, file) if includeDeps and maxDepth else _Loaded()
+    _noted(call, file.path)
+    is_part = startLine is not None or endLine is not None
+    return ReadFile(
+        file=ReadText(
+            path=file.path, content=numbered(shown, extent.first) if numbers else "".join(shown), size=file.size,
+            lines=len(file.lines), language=file.language, encoding=None if file.encoding == "utf-8" else file.encoding,
+            startLine=extent.first if is_part else None, endLine=extent.last if is_part else None,
+        ),
+        dependencies=loaded.dependencies, external=loaded.external, unresolved=loaded.unresolved,
+        metadata={**_facts(reader, file), **loaded.metadata},
+    )  # fmt: skip
+
+
+def _noted(call: Call, path: str) -> None:
+    """The one place where a successful read is noted."""
+    call.connection.recent_files.append(path)
+
+
+def commit_for(call: Call, project: Project, ref: str | None) -> str:
+    """The commit that a call reads, by its ref or the connection's; empty for the working tree."""
+    named = ref_for(call, project, ref)
+    if named is None:
+        return ""
+    return project.git.resolve(named, call.cancel, param="ref", complaint="Invalid commit reference")
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Files as one call sees them: in the working tree, or in the commit that its ref stood for when it began."""
+
+    call: Call
+    project: Project
+    ref: str | None
+    commit: str
+    """Empty for the working tree."""
+
+    def read(self, path: str) -> FileText:
+        if not self.commit:
+            return read_here(self.project.guard, path)
+        return read_at(self.project.git, self.project.guard, path, self.commit, self.call.cancel)
+
+
+def _facts(reader: _Reader, file: FileText) -> dict[str, Any]:
+    said = {
+        "module": module_name(file.path, reader.project.name), "role": role_of(file.path, file.language),
+        "lastModified": file.modified,
+    }  # fmt: skip
+    return {**said, "commit": reader.commit} if reader.commit else said
+
+
+# What it imports.
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    dependencies: list[Dependency] = field(default_factory=list)
+    external: list[str] = field(default_factory=list)
+    unresolved: list[str] = field(default_factory=list)
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+def _loaded(reader: _Reader, file: FileText) -> _Loaded:
+    imports = _imports(file)
+    stands, missing = _indexed(reader)
+    if imports is None:
+        return _Loaded(metadata=stands.metadata())
+    row = FileRow(-1, file.path, file.language, imports.package, len(file.lines))
+    found = newest(stands, reader.project, lambda view: _resolved(view, row, imports))
+    if found is None:
+        modules = list(dict.fromkeys(each.module for each in imports.names if each.module))
+        return _Loaded(unresolved=modules, metadata=_warned(stands, ["The imports were not resolved: no index yet."]))
+    dependencies = list(_dependencies(reader, found.paths[:_MOST_DEPENDENCIES]))
+    left_out = len(found.paths) - len(dependencies)
+    warnings = [*missing, *_remarks(imports, left_out)]
+    is_cut = left_out > 0 or any(each.omitted == _NO_ROOM for each in dependencies)
+    return _Loaded(dependencies, found.external, found.unresolved, _warned(stands, warnings, is_cut=is_cut))
+
+
+def _warned(stands: Standing, warnings: list[str], *, is_cut: bool = False) -> dict[str, Any]:
+    said = stands.metadata("truncated" if is_cut else "complete")
+    return {**said, "warnings": [*stands.warnings, *warnings]} if warnings else said
+
+
+def _indexed(reader: _Reader) -> tuple[Standing, list[str]]:
+    """The index of the ref that is read; where there is none that of the working tree, which is said."""
+    try:
+        return looked_at(reader.call, reader.project, reader.ref), []
+    except (RefNotFound, OverlayNotReady) as error:
+        remark = f"{error.message}: the imports were resolved by the index of the working tree."
+        return looked_at(reader.call, reader.project, LIVE), [remark]
+
+
+def _remarks(imports: Imports, left_out: int) -> list[str]:
+    said = []
+    if imports.errors.line:
+        said.append(f"Syntax error at line {imports.errors.line}: the imports were read around it.")
+    if left_out:
+        said.append(f"{left_out} more dependencies are not listed.")
+    return said
+
+
+def _imports(file: FileText) -> Imports | None:
+    """What a file says it imports; None where its language has no imports that are known."""
+    if file.grammar is None:
+        return None
+    try:
+        imports = imports_in(file.grammar, file.text.encode(), seconds=_PARSE_S)
+    except SlowParse:
+        raise _unparsed(file, f"parsing took over {_PARSE_S:g} s") from None
+    # What a preprocessor includes stands on lines of its own, whatever the grammar makes of the macros around them.
+    if imports.errors.line and rules_of(file.language).rules.imports != "include":
+        last = max((each.line for each in imports.names), default=0)
+        if imports.errors.share > _BROKEN_SHARE or imports.errors.line <= last:
+            raise _unparsed(file, f"Syntax error at line {imports.errors.line}")
+    return imports
+
+
+def _unparsed(file: FileText, details: str) -> ParseFailed:
+    return ParseFailed("Failed to parse imports", path=file.path, details=details)
+
+
+@dataclass(frozen=True)
+class _Resolved:
+    paths: list[str]
+    external: list[str]
+    unresolved: list[str]
+
+
+def _resolved(view: View, row: FileRow, imports: Imports) -> _Resolved:
+    found = imported(view, row, imports.names)
+    known = {each.module for each, files in found if files}
+    outside = list(dict.fromkeys(each.module for each, _ in found if each.module not in known))
+    return _Resolved(
+        list(dict.fromkeys(file.path for _, files in found for file in files)),
+        [module for module in outside if not _is_own(module)],
+        [module for module in outside if _is_own(module)],
+    )
+
+
+def _is_own(module: str) -> bool:
+    """Whether an import can only mean a file of the project: it is relative to its own."""
+    return module.startswith((".", "crate::", "self::", "super::"))
+
+
+_NO_ROOM = "too much text for one answer; read it by itself"
+
+
+def _dependencies(reader: _Reader, paths: list[str]) -> Iterator[Dependency]:
+    room = _MOST_CHARACTERS
+    for path in paths:
+        try:
+            text = reader.read(path).text
+        except CairnError as error:
+            yield Dependency(path=path, type="import", level=1, omitted=error.message)
+            continue
+        if len(text) > room:
+            yield Dependency(path=path, type="import", level=1, omitted=_NO_ROOM)
+            continue
+        room -= len(text)
+        yield Dependency(path=path, type="import", level=1, content=text)
