@@ -38,6 +38,7 @@ bench: $(VENV)/ready
 	-@$(BIN)/python benchmarks/index.py
 	@$(BIN)/python benchmarks/search.py --sizes 10000
 	@$(BIN)/python benchmarks/references.py speed . --symbols 200
+	-@$(BIN)/python benchmarks/memory.py speed
 
 # The long trials whole; `make test` runs a seeded tenth of each.
 soak: $(VENV)/ready

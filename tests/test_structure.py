@@ -39,7 +39,7 @@ LAYERS: list[set[str]] = [
     {"index", "worker"},
     {"rank"},
     {"resolve"},
-    {"project"},
+    {"project", "memory"},
     {"tools"},
     {"serve"},
     {"cli", "__main__"},

@@ -124,6 +124,12 @@ def _pattern(given: str) -> str:
     return folded.removeprefix("./").removeprefix("**/").strip("/")
 
 
+def module_name(path: str, project: str) -> str:
+    """The module a file belongs to: the folder it lies in; at the root, the project itself."""
+    folder = path.rpartition("/")[0]
+    return folder.rpartition("/")[2] or project
+
+
 def has_control(value: str) -> bool:
     return bool(_CONTROL.search(value))
 

@@ -24,11 +24,14 @@ from codecairn.config import Settings, data_folder
 from codecairn.errors import Denied, InvalidInput, ProjectNotFound
 from codecairn.index.live import ProjectIndex
 from codecairn.index.overlays import Leases
+from codecairn.memory.recall import Recall
 from codecairn.paths import Guard, has_control, printable
 from codecairn.rank.search import Searcher
 from codecairn.source.git import Git
 from codecairn.store import place
+from codecairn.store.discoveries import Discoveries
 from codecairn.store.memory import Memory
+from codecairn.store.sessions import SessionStore
 from codecairn.store.view import View
 
 _MANY_REPOSITORIES = 2
@@ -62,6 +65,14 @@ class Project:
         return Memory(place.project_folder(data_folder(self.settings), self.root, self.git) / "memory.db")
 
     @cached_property
+    def discoveries(self) -> Discoveries:
+        return Discoveries(self.memory)
+
+    @cached_property
+    def sessions(self) -> SessionStore:
+        return SessionStore(self.memory)
+
+    @cached_property
     def index(self) -> ProjectIndex:
         settings = self.settings
         home, embeddings = lambda: data_folder(settings), settings.embeddings
@@ -74,6 +85,10 @@ class Project:
     @cached_property
     def searcher(self) -> Searcher:
         return Searcher(self.index.encoders)
+
+    @cached_property
+    def recall(self) -> Recall:
+        return Recall(self.discoveries, self.index.encoders)
 
     @property
     def name(self) -> str:

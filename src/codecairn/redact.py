@@ -1,4 +1,4 @@
-"""Secrets by their shape, so that none reaches a log line."""
+"""Secrets by their shape, so that none reaches a log line or is remembered."""
 
 from __future__ import annotations
 
@@ -30,6 +30,34 @@ _LONGEST_SECRET = 4096
 
 def masked(text: str) -> str:
     return _SHAPES.sub(lambda found: "…" if found["url"] else found.group()[:4] + "…", text)
+
+
+_NAMES = {
+    "aws": "an AWS key", "github": "a GitHub token", "slack": "a Slack token", "google": "a Google key",
+    "provider": "an API key", "jwt": "a signed token", "pem": "a private key", "url": "a password in a URL",
+    "named": "a password or token", "scheme": "credentials",
+}  # fmt: skip
+_PROSE_VALUE = re.compile(r"[A-Za-z]+(?:[-_/.()]+[A-Za-z]*)*|<[^>]*>?|\$?\{.*|\$[A-Za-z_]+|\*+|…+|\.{3,}")
+"""A word, a name of a variable, a placeholder: what stands after `token:` where a sentence speaks of tokens."""
+_ASSIGNED = re.compile(r"(?i)(?:password|passwd|secret|api[_-]?key)[\"']?\s*=")
+_SHORTEST_OPAQUE = 20
+
+
+def secret_in(text: str) -> str | None:
+    """What kind of secret a text holds, in words; None where it holds none. A sentence may speak of passwords."""
+    for found in _SHAPES.finditer(text):
+        kind = found.lastgroup or ""
+        if kind not in ("named", "scheme") or _is_opaque(found.group()):
+            return _NAMES[kind]
+    return None
+
+
+def _is_opaque(shape: str) -> bool:
+    value = re.split(r"[:=\s]+", shape.strip("\"' "))[-1].strip("\"'`.,;)")
+    if len(value) >= _SHORTEST_OPAQUE or not _PROSE_VALUE.fullmatch(value):
+        return True
+    # `password=admin` gives one away; `token: refreshed` and `password = hash_of(it)` do not.
+    return value.isalpha() and _ASSIGNED.match(shape) is not None
 
 
 def masked_arguments(value: Any, key: str = "") -> Any:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from codecairn import tools
+from codecairn.cli import COMMANDS
 
 HERE = Path(__file__).parent
 TESTS = HERE.parent
@@ -37,6 +38,7 @@ def manifest() -> dict[str, str]:
 PARTS: dict[str, Callable[[], bool]] = {
     "memory": lambda: "remember" in tools.standard().tools,
     "refs": lambda: "list_refs" in tools.standard().tools,
+    "links": lambda: "link" in COMMANDS,
 }
 """Whether a part of the product exists, for those that a clause of a built tool may wait for."""
 

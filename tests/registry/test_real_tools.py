@@ -19,8 +19,9 @@ from tests.support.doors import Door
 from tests.support.repo import Repo
 
 REAL = tools.standard()
-WRITES = {"usage_track", "index_codebase"}
+WRITES = {"usage_track", "index_codebase", "remember", "forget"}
 """The tools that change anything, and so may not call themselves read-only."""
+DESTROYS = {"forget"}
 
 every_tool = pytest.mark.parametrize("declared", REAL.tools.values(), ids=REAL.tools.keys())
 
@@ -131,7 +132,7 @@ def test_annotations_agree_with_what_the_tool_does(declared: Tool, worked: Repo,
     hints = declared.annotations
     assert hints["readOnlyHint"] is (declared.name not in WRITES)
     assert hints["openWorldHint"] is False
-    assert hints["destructiveHint"] is False
+    assert hints["destructiveHint"] is (declared.name in DESTROYS)
     assert isinstance(hints["idempotentHint"], bool)
     if hints["readOnlyHint"]:
         before = snapshot(worked.path)

@@ -184,18 +184,18 @@ def _sections(root: Path) -> Iterator[Section | Step]:
             seen.add(real)
             reading = folder.read(real, root) if folder.is_inside(real, root) else None
             if reading is not None and reading.content is not None:
-                yield from _split(source, reading.content.decode("utf-8", "replace"))
+                yield from sections_of(source, reading.content.decode("utf-8", "replace"))
             else:
                 reason = (reading and reading.problem) or "a link that leads nowhere or outside the project"
                 yield Step("skipped", printable(source), reason)
 
 
-def _split(source: str, text: str) -> Iterator[Section]:
+def sections_of(source: str, text: str) -> Iterator[Section]:
     heading: list[tuple[int, str]] = []
     lines: list[str] = []
     fence = ""
     for line in _without_front_matter(normalised(text)).split("\n"):
-        fence = _fence_after(line, fence)
+        fence = fence_after(line, fence)
         found = None if fence else _HEADING.fullmatch(line)
         if found is None:
             lines.append(line)
@@ -207,7 +207,7 @@ def _split(source: str, text: str) -> Iterator[Section]:
     yield from _section(source, heading, lines)
 
 
-def _fence_after(line: str, fence: str) -> str:
+def fence_after(line: str, fence: str) -> str:
     """The fence that is open after a line: one closes by its own kind, at least as long and with nothing behind it."""
     found = _FENCE.fullmatch(line)
     if found is None:

@@ -17,6 +17,7 @@ COMMANDS = {
     "grep": "Print the lines of a project that match a regular expression.",
     "index": "Index a project, or bring its index up to date.",
     "instructions": "Check the instruction catalogue, or import rules into it.",
+    "memory": "List, move or harvest what is remembered of a project.",
     "outline": "Print the symbols of files or folders.",
     "projects": "List what is indexed on this machine, or prune what is gone.",
     "read": "Print a file of a project, or what it imports; also out of a commit.",

@@ -15,7 +15,7 @@ import click
 from codecairn import config, logs
 from codecairn.errors import CairnError
 
-_INDEX_FAMILIES = frozenset({"index", "refs", "files"})
+_INDEX_FAMILIES = frozenset({"index", "refs", "files", "context"})
 _LEVELS = ["debug", "info", "warning", "error"]
 
 

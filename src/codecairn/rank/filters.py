@@ -11,7 +11,7 @@ from typing import Any
 
 from codecairn.errors import InvalidInput
 from codecairn.parse.language import languages
-from codecairn.paths import has_control, printable
+from codecairn.paths import has_control, module_name, printable
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow
 
@@ -27,6 +27,9 @@ class Filters:
     path_filter: str = ""
     language: str = ""
     min_relevance: float = 0.0
+    module: str = ""
+    """The folder a file lies in, by its last name; of one at the root the project's."""
+    project: str = ""
 
     @property
     def asks_of_symbols(self) -> bool:
@@ -39,6 +42,8 @@ class Filters:
         if self.language and file.language != self.language:
             return False
         if self.file_pattern and not glob(self.file_pattern).fullmatch(file.path):
+            return False
+        if self.module and module_name(file.path, self.project).casefold() != self.module.casefold():
             return False
         return not self.path_filter or _is_under(file.path, self.path_filter)
 

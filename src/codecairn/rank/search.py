@@ -110,6 +110,11 @@ class Searcher:
             self._remember(memory, question, ranking)
         return ranking, False
 
+    def statistics(self, view: View, epoch: str, query: str) -> Statistics:
+        """What the words of a query weigh in a view."""
+        memory = self._memory_of((epoch, *view.state, view.documents))
+        return self._statistics(view, planned(query), memory)
+
     def _remember(self, memory: _Memory, question: Question, ranking: Ranking) -> None:
         with self._lock:
             memory.ranked[question] = ranking

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -16,6 +18,7 @@ from codecairn.tools import Call, Registry, Tool
 from codecairn.tools.families import Reply
 
 _MOST_CALLS_AT_ONCE = 64
+_LAST_WORDS_S = 0.3
 
 
 @dataclass
@@ -40,7 +43,22 @@ class Service:
             call.cancel.set()
             raise
 
+    def ended(self, connection_id: str) -> None:
+        """A connection is gone, and its session ends."""
+        _shortly(partial(self.registry.sessions.end, connection_id))
+
+    def closed(self) -> None:
+        """The server ends, and every session with it."""
+        _shortly(self.registry.sessions.close)
+
     def _performed(self, tool: Tool, call: Call, arguments: Any) -> Reply:
         if self.upkeep is not None:
             self.upkeep.begin(call.connection.client_roots)
         return self.registry.call(tool, call, arguments)
+
+
+def _shortly(write: Callable[[], None]) -> None:
+    """Wait for what is still to be written, though not for long: it may wait for a git that hangs."""
+    writing = threading.Thread(target=write, daemon=True)
+    writing.start()
+    writing.join(_LAST_WORDS_S)

@@ -12,13 +12,14 @@ import hashlib
 import hmac
 import ipaddress
 import socket
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 import anyio
+import anyio.to_thread
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -113,7 +114,7 @@ def app(service: Service, access: Access, server: Server[Any] | None = None) -> 
 
     def connection_of(ctx: mcp.Context) -> Connection:
         session = None if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else _session(ctx.request)
-        return connections.get(f"session:{session}", lasts=True) if session else caller(ctx.request)
+        return connections.get(_connection_id(session), lasts=True) if session else caller(ctx.request)
 
     served = server or mcp.build(service, connection_of, "http")
     manager = StreamableHTTPSessionManager(app=served, max_request_body_size=LARGEST_BODY)
@@ -140,18 +141,35 @@ def app(service: Service, access: Access, server: Server[Any] | None = None) -> 
         return PlainTextResponse(service.registry.metrics.prometheus(), media_type="text/plain; version=0.0.4")
 
     routes = [
-        Route("/mcp", StreamableHTTPASGIApp(manager)),
+        Route("/mcp", _Closing(StreamableHTTPASGIApp(manager), service)),
         Route("/rpc", rpc, methods=["POST"]),
         Route("/health", health, methods=["GET"]),
         Route("/metrics", metrics, methods=["GET"]),
     ]
 
-    def lifespan(_app: Starlette) -> AbstractAsyncContextManager[None]:
-        return manager.run()
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        async with manager.run():
+            yield
+        service.closed()
 
     application = Starlette(routes=routes, lifespan=lifespan)
     application.add_middleware(_Guarded, access=access)
     return application
+
+
+class _Closing:
+    """Ends the session of a client that says it is done."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app = app
+        self._service = service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        session = _session(Request(scope)) if scope["method"] == "DELETE" else None
+        if session is not None:
+            await anyio.to_thread.run_sync(self._service.ended, _connection_id(session))
+        await self._app(scope, receive, send)
 
 
 class _Guarded:
@@ -165,6 +183,10 @@ class _Guarded:
             if refusal is not None:
                 return await refusal(scope, receive, send)
         return await self._app(scope, receive, send)
+
+
+def _connection_id(session: str) -> str:
+    return f"session:{session}"
 
 
 def _session(request: Request | None) -> str | None:

@@ -182,6 +182,7 @@ class StdioDoor:
             tasks.cancel_scope.cancel()
         for stream in (inbox_send, inbox, to_sdk, sdk_reads, sdk_writes, from_sdk):
             stream.close()
+        self._service.ended(self._connection.id)
 
     async def _finish_calls(self, seconds: float) -> None:
         with anyio.move_on_after(seconds):

@@ -1,6 +1,10 @@
 """memory.db: what people and agents recorded about a project. It is migrated, never rebuilt.
 
-    usage(id, count, last_used)     how often each instruction was used, and when last
+    usage        how often each instruction was used, and when last
+    discovery    what was learnt of the project, and what of it each is about (discoveries.py)
+    revision     one number, raised with every change of a discovery
+    session      what one connection did, in one stretch (sessions.py)
+    access       which file was opened when, and by which tool; as much as boosts and ages are told from
 
 SQLite in WAL mode: any number of processes read and write one file, a write is atomic, and what a call has answered
 survives the end of the process. `PRAGMA data_version` tells whether another process has written since.
@@ -11,7 +15,8 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +35,29 @@ def _create_usage(database: sqlite3.Connection) -> None:
     database.execute("CREATE TABLE usage (id TEXT PRIMARY KEY, count INTEGER NOT NULL, last_used TEXT NOT NULL)")
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create_usage,)
+def _create_discovery(database: sqlite3.Connection) -> None:
+    database.execute(
+        "CREATE TABLE discovery (id TEXT PRIMARY KEY, type TEXT NOT NULL, content TEXT NOT NULL, module TEXT, "
+        "session TEXT, created TEXT NOT NULL, updated TEXT NOT NULL, path TEXT, symbol TEXT, name TEXT, kind TEXT, "
+        "stable_id TEXT, content_hash BLOB, origin TEXT, revision INTEGER NOT NULL)"
+    )
+    database.execute("CREATE INDEX discovery_about ON discovery (path, symbol)")
+    database.execute("CREATE TABLE revision (number INTEGER NOT NULL)")
+    database.execute("INSERT INTO revision VALUES (0)")
+
+
+def _create_session(database: sqlite3.Connection) -> None:
+    database.execute(
+        "CREATE TABLE session (id TEXT PRIMARY KEY, began REAL NOT NULL, active REAL NOT NULL, ended REAL, "
+        "tools TEXT NOT NULL, files TEXT NOT NULL, queries TEXT NOT NULL)"
+    )
+    database.execute("CREATE INDEX session_active ON session (active)")
+    database.execute("CREATE TABLE access (path TEXT NOT NULL, at REAL NOT NULL, tool TEXT NOT NULL, session TEXT)")
+    database.execute("CREATE INDEX access_path ON access (path, at)")
+    database.execute("CREATE INDEX access_at ON access (at)")
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create_usage, _create_discovery, _create_session)
 """Numbered by position; appended to, never edited."""
 
 
@@ -75,6 +102,27 @@ class Memory:
             except sqlite3.Error as error:
                 raise _unusable(self._path, error) from error
             return self._usage
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """The database to ask; one thread at a time."""
+        with self._lock:
+            try:
+                yield self._database
+            except sqlite3.Error as error:
+                raise _unusable(self._path, error) from error
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """The database to change: all that is done inside holds, or none of it."""
+        with self.reading() as database:
+            database.execute("BEGIN IMMEDIATE")
+            is_done = False
+            try:
+                yield database
+                is_done = True
+            finally:
+                database.execute("COMMIT" if is_done else "ROLLBACK")
 
     def close(self) -> None:
         self._database.close()

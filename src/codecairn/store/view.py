@@ -122,6 +122,10 @@ class View:
     def file_at(self, path: str) -> FileRow | None:
         return next(self._rows("manifest.path = ?", path), None)
 
+    def file_of_content(self, blob: bytes) -> FileRow | None:
+        """A file whose content has this id of git's; the first by its path."""
+        return next(self._rows("file.blob = ? ORDER BY manifest.path", blob), None)
+
     def files_ending(self, path: str, most: int = 50) -> list[FileRow]:
         """Files whose path is this, or ends with it after a slash, whatever the case."""
         like = "%/" + path.replace("!", "!!").replace("%", "!%").replace("_", "!_")

@@ -26,6 +26,7 @@ from codecairn import redact
 from codecairn.cancel import Cancel
 from codecairn.connection import Connection
 from codecairn.errors import CairnError, RateLimited
+from codecairn.memory.sessions import Sessions
 from codecairn.metrics import Metrics
 from codecairn.paths import printable
 from codecairn.project import Project, Projects
@@ -128,6 +129,7 @@ class Registry:
         self.tools: dict[str, Tool] = {}
         self.methods: dict[str, Tool] = {}
         self.metrics = Metrics()
+        self.sessions = Sessions()
 
     def add(self, tool: Tool) -> None:
         if tool.name in self.tools:
@@ -268,6 +270,21 @@ def _loggable(tool: Tool, arguments: Arguments) -> Arguments:
     return {name: value if name not in tool.unlogged else "…" for name, value in arguments.items()}
 
 
+def _noted(inner: Step) -> Step:
+    """Note what was answered in its session, behind the call: nothing that goes wrong there is the caller's. A command
+    is no connection, and has none."""
+
+    def step(tool: Tool, call: Call, arguments: Arguments) -> Reply:
+        reply: Reply = inner(tool, call, arguments)
+        if reply.error is None and call.door != "cli":
+            given = {name: value for name, value in (arguments or {}).items() if name not in tool.unlogged}
+            named = given.get("workspace") or (given.get("path") if tool.family == "index" else None)
+            call.registry.sessions.note(call.connection, call.projects, tool.name, named, given)
+        return reply
+
+    return step
+
+
 def _validated(inner: Step) -> Step:
     def step(tool: Tool, call: Call, arguments: Arguments) -> Any:
         return inner(tool, call, schema.validated(tool.params, arguments))
@@ -290,6 +307,6 @@ def _invoked(tool: Tool, call: Call, params: msgspec.Struct) -> tuple[Any, str |
     return tool.handler(call, **arguments), wanted_format, arguments
 
 
-_WRAPPERS = (_recorded, _enveloped, _validated, _limited)
+_WRAPPERS = (_recorded, _noted, _enveloped, _validated, _limited)
 _innermost: Step = _invoked
 _folded: Step = reduce(lambda inner, wrap: wrap(inner), reversed(_WRAPPERS), _innermost)

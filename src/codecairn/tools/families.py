@@ -1,7 +1,8 @@
-"""Five families of tools, each with its envelope: how a value is said and how an error is said.
+"""Six families of tools, each with its envelope: how a value is said and how an error is said.
 
     family   text of a result   an error over MCP
     history  Markdown           isError, "Error: TYPE / Details: … / Suggestion: …"
+    context  Markdown           isError, text as in history, structured as in files
     files    JSON               isError, {"error": "…", and what the error knows}
     index    JSON               JSON-RPC error; isError with the same code on connections without a handshake
     catalog  JSON               isError, {"error": {"code", "message", "data"}}; bare methods: a JSON-RPC error
@@ -134,6 +135,15 @@ def _files_error(error: CairnError, tool: str, metadata: dict[str, Any] | None) 
     return Reply(encoded(said), said, error)
 
 
+def _context_error(error: CairnError, tool: str, metadata: dict[str, Any] | None) -> Reply:
+    """An argument of the wrong form is told as in files; what a tool itself found wrong with one, in its own words."""
+    text = _history_error(error, tool, metadata).text
+    said = _files_error(error, tool, metadata).value
+    if isinstance(error, InvalidInput) and type(error) is not InvalidInput:
+        said["error"] = error.message
+    return Reply(text, {**said, "text": text}, error)
+
+
 def _numbered_error(error: CairnError, tool: str, *, as_rpc_error: bool) -> Reply:
     del tool
     said = msgspec.to_builtins(NumberedError(error=rpc_error(error)))
@@ -176,6 +186,7 @@ _METADATA = {"metadata": {"type": "object"}}
 
 FAMILIES: dict[str, Family] = {
     "history": Family(_history_value, _history_error, HistoryError, _TEXT),
+    "context": Family(_history_value, _context_error, FilesError, _TEXT),
     "files": Family(_json_value, _files_error, FilesError),
     "index": Family(_refs_value, _index_error, NumberedError, _METADATA),
     "catalog": Family(_json_value, _catalog_error, NumberedError),

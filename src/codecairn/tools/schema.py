@@ -32,7 +32,7 @@ _FIELD = re.compile(
 )
 _DEEPEST_ARGUMENT = 32
 _TELLING = 2
-_SELF_EVIDENT = frozenset({"cursor", "endLine", "language", "limit", "ref", "startLine", "workspace"})
+_SELF_EVIDENT = frozenset({"cursor", "endLine", "format", "id", "language", "limit", "ref", "startLine", "workspace"})
 """Parameters of one meaning in every tool that has them, which the server's instructions tell once."""
 
 

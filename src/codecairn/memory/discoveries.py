@@ -1,0 +1,162 @@
+"""Discoveries: what people and agents learnt of a project, each in a few sentences.
+
+One that says what another of the same binding says already takes its place instead of standing beside it. Two say the
+same where their words are the same but for case, spacing and punctuation, or where they share almost all of them and
+neither denies what the other states.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from typing import Any, Literal, NamedTuple, get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from codecairn import redact
+from codecairn.errors import InvalidInput, ResultNotFound
+from codecairn.metrics import timestamp
+from codecairn.paths import printable
+from codecairn.store.discoveries import Discoveries, DiscoveryRow
+from codecairn.words import analysed
+
+Type = Literal["pattern", "rule", "decision", "issue"]
+TYPES: tuple[Type, ...] = get_args(Type)
+SHORTEST, LONGEST = 10, 1_000
+"""Characters of a discovery."""
+_ALIKE = 0.85
+"""Of the words of both, how many they share to say the same; below it a changed number or name makes another."""
+_DENIALS = frozenset({"not", "no", "never", "without", "dont", "cannot", "cant", "avoid", "stop", "instead"})
+_LONGEST_MODULE = 200
+_SPELLED = re.compile(r"\w+")
+
+
+class Binding(Struct, frozen=True, kw_only=True):
+    """What a discovery is about, as it was when it was recorded."""
+
+    path: str | None = None
+    symbol: str | None = None
+    name: str | None = None
+    kind: str | None = None
+    stable_id: str | None = None
+    content_hash: bytes | None = None
+
+
+UNBOUND = Binding()
+
+
+class Draft(NamedTuple):
+    """A discovery before it is stored."""
+
+    type: Type
+    content: str
+    module: str | None = None
+    binding: Binding = UNBOUND
+    origin: str | None = None
+
+
+class Recorded(NamedTuple):
+    row: DiscoveryRow
+    action: Literal["stored", "updated"]
+
+
+def remember(known: Discoveries, draft: Draft, session: str | None = None) -> Recorded:
+    """Store a discovery, or bring the one up to date that says the same of the same thing."""
+    content = checked(draft.content)
+    module = checked_module(draft.module)
+    now = timestamp()
+    same = said_already(known, draft.type, content, draft.binding)
+    if same is None:
+        row = DiscoveryRow(
+            id=new_id(), type=draft.type, content=content, module=module, session=session, created=now, updated=now,
+            origin=draft.origin, **_fields(draft.binding),
+        )  # fmt: skip
+    else:
+        row = replace(
+            same, type=draft.type, content=content, module=module or same.module, session=session or same.session,
+            updated=now, origin=draft.origin or same.origin, **_fields(draft.binding),
+        )  # fmt: skip
+    known.put([row])
+    return Recorded(row, "stored" if same is None else "updated")
+
+
+def forget(known: Discoveries, identity: str) -> DiscoveryRow:
+    row = known.get(identity)
+    if row is None or not known.remove(identity):
+        raise ResultNotFound(
+            f"No discovery {printable(identity)}", id=printable(identity),
+            remedy="Give the id as remember or context_search shows it.",
+        )  # fmt: skip
+    return row
+
+
+def new_id() -> str:
+    return f"d-{secrets.token_hex(6)}"
+
+
+def checked(content: str) -> str:
+    """The text as it is stored; raises where it is too short, too long, or holds a secret."""
+    text = "\n".join(line.rstrip() for line in content.strip().splitlines())
+    if not SHORTEST <= len(text) <= LONGEST:
+        reason = f"{SHORTEST} to {LONGEST} characters, not {len(text)}"
+        raise InvalidInput(f"content: {reason}", param="content", reason=reason)
+    if any(ord(character) < 32 and character not in "\n\t" for character in text):
+        raise InvalidInput("content: it holds a control character", param="content", reason="a control character")
+    kind = redact.secret_in(text)
+    if kind is not None:
+        raise InvalidInput(
+            f"content: it holds what looks like a secret ({kind}), and nothing was stored", param="content",
+            reason=f"looks like a secret ({kind})", remedy="Say where the secret is kept, not what it is.",
+        )  # fmt: skip
+    return text
+
+
+def checked_module(module: str | None) -> str | None:
+    name = (module or "").strip()
+    if len(name) > _LONGEST_MODULE or any(ord(each) < 32 for each in name):
+        raise InvalidInput("module: not a name", param="module", reason=f"one line of at most {_LONGEST_MODULE}")
+    return name or None
+
+
+def said_already(known: Discoveries, type_: str, content: str, binding: Binding) -> DiscoveryRow | None:
+    """The discovery of the same binding that says the same: in the same words whatever its type, else in nearly the
+    same where the type is the same too."""
+    words, spelled = _words(content), _spelled(content)
+    near: tuple[float, DiscoveryRow] | None = None
+    for row in known.about(binding.path, binding.symbol):
+        if not _may_say_the_same(spelled, row.content):
+            continue
+        theirs = _words(row.content)
+        if theirs == words:
+            return row
+        share = alike(words, theirs)
+        if row.type == type_ and share >= _ALIKE and (near is None or share > near[0]):
+            near = (share, row)
+    return near[1] if near else None
+
+
+def _may_say_the_same(spelled: set[str], content: str) -> bool:
+    """A look at the words as they are written, which takes a tenth of the time."""
+    theirs = _spelled(content)
+    return len(spelled & theirs) > len(spelled | theirs) / 2
+
+
+def _spelled(content: str) -> set[str]:
+    return set(_SPELLED.findall(content.lower()))
+
+
+def alike(ours: list[str], theirs: list[str]) -> float:
+    """The share of words that two texts have in common; nothing where one denies more than the other."""
+    left, right = set(ours), set(theirs)
+    if left & _DENIALS != right & _DENIALS:
+        return 0.0
+    return len(left & right) / max(1, len(left | right))
+
+
+def _words(content: str) -> list[str]:
+    return analysed(content.replace("'", "").replace("’", "")).split()
+
+
+def _fields(binding: Binding) -> dict[str, Any]:
+    return {name: getattr(binding, name) for name in Binding.__struct_fields__}

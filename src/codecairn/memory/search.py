@@ -1,0 +1,311 @@
+"""One ranking of code, discoveries and earlier sessions, over one project or several.
+
+Each project ranks what it has: chunks of code by the search that search_code is, discoveries and sessions on the same
+scale (recall.py), all boosted by what was opened there lately (boosts.py). The best of each are then one list, every
+result labelled with its project. Searching reads accesses and sessions and writes none.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from codecairn.beside import PROSE
+from codecairn.cancel import Cancel
+from codecairn.errors import NotReady
+from codecairn.index.standing import Standing, standing
+from codecairn.memory.boosts import DIGITS, Boosts, boosts
+from codecairn.memory.drift import Verdict, verdict
+from codecairn.memory.past import Past, pasts
+from codecairn.memory.recall import Recalled
+from codecairn.memory.sessions import modules_of
+from codecairn.paths import module_name
+from codecairn.project import Project
+from codecairn.rank.candidate import Statistics
+from codecairn.rank.filters import Filters
+from codecairn.rank.plan import planned
+from codecairn.rank.score import Ranked
+from codecairn.rank.search import Question, searching
+from codecairn.rank.show import shown
+from codecairn.store.discoveries import DiscoveryRow
+from codecairn.store.sessions import Accessed, SessionRow
+from codecairn.store.view import FileRow, View
+
+CHUNK_TYPES = {
+    "function": ("function",), "class": ("class", "struct"), "method": ("method",),
+    "interface": ("interface", "trait"), "type": ("type", "enum"),
+}  # fmt: skip
+"""The types of chunks that may be asked for, and the kinds of symbols each covers."""
+_TYPE_OF = {kind: name for name, kinds in CHUNK_TYPES.items() for kind in kinds}
+
+NO_EMBEDDINGS = "No embeddings found. Run initial session to generate context."
+_FALLBACK = "Use grep_codebase for text search"
+
+
+@dataclass(frozen=True)
+class Asked:
+    query: str
+    limit: int = 5
+    type: str = "all"
+    module: str = ""
+    chunk_types: tuple[str, ...] = ()
+    recent: frozenset[str] = frozenset()
+    """Files this connection has read lately."""
+    refs: Mapping[Path, str] = field(default_factory=dict)
+    """The ref to search of a project, by its root; the working tree where it has none."""
+
+    @property
+    def wants_code(self) -> bool:
+        return self.type == "all"
+
+    @property
+    def wants_discoveries(self) -> bool:
+        return not self.chunk_types
+
+    @property
+    def wants_sessions(self) -> bool:
+        return self.type == "all" and not self.chunk_types
+
+    @property
+    def is_narrow(self) -> bool:
+        return self.type != "all" or bool(self.module)
+
+    def keeps(self, row: DiscoveryRow) -> bool:
+        return self.type in ("all", row.type) and self.is_in(row.module)
+
+    def is_in(self, module: str | None) -> bool:
+        return not self.module or (module or "").casefold() == self.module.casefold()
+
+
+@dataclass(frozen=True)
+class Found:
+    """A result, whatever it came from."""
+
+    source: Literal["code", "discovery", "session"]
+    id: str
+    type: str
+    title: str
+    content: str
+    project: str
+    module: str | None
+    date: str | None
+    score: float
+    """Before boosts."""
+    boosts: Boosts
+    path: str | None = None
+    start_line: int | None = None
+    end_line: int | None = None
+    language: str = ""
+    session: str | None = None
+    accessed: Accessed | None = None
+    verdict: Verdict | None = None
+    content_line: int = 1
+    is_cut: bool = False
+
+    @property
+    def final(self) -> float:
+        return self.boosts.final(self.score)
+
+
+@dataclass(frozen=True)
+class Searched:
+    results: list[Found]
+    total: int
+    stands: Standing
+    """Of the first project."""
+    is_capped: bool
+    warnings: list[str] = field(default_factory=list)
+
+
+class _Scored(NamedTuple):
+    """Something to show, before it is known whether it will be."""
+
+    thing: Ranked | Recalled | Past
+    score: float
+    boosts: Boosts
+    path: str | None
+    order: tuple[Any, ...]
+
+    @property
+    def rank(self) -> tuple[Any, ...]:
+        return -self.boosts.final(self.score), -self.score, self.order
+
+
+class _Page(NamedTuple):
+    results: list[Found]
+    total: int
+    is_capped: bool
+    warnings: tuple[str, ...]
+
+
+def search_context(
+    projects: Sequence[Project], asked: Asked, session_of: Callable[[Project], SessionRow | None], now: float,
+    cancel: Cancel,
+) -> Searched:  # fmt: skip
+    """The best of all these projects. The first must be indexed; another that is not is left out, and said."""
+    answers, warnings = list[_Page](), list[str]()
+    first: Standing | None = None
+    for project in projects:
+        stands = standing(project.index, cancel, asked.refs.get(project.root))
+        page = _page(project, stands, asked, session_of(project), now)
+        if page is None and first is None:
+            raise _no_embeddings(stands)
+        first = first or stands
+        if page is None:
+            warnings.append(f"{project.name} is not indexed and was left out.")
+        else:
+            answers.append(page)
+            warnings += page.warnings
+    assert first is not None
+    results = sorted((each for page in answers for each in page.results), key=_place)[: asked.limit]
+    total, is_capped = sum(page.total for page in answers), any(page.is_capped for page in answers)
+    return Searched(results, total, first, is_capped, list(dict.fromkeys(warnings)))
+
+
+def _no_embeddings(stands: Standing) -> NotReady:
+    under_way = {"action": "Embeddings will be generated in background"} if stands.indexing == "indexing" else {}
+    remedy = "Retry in a moment" if under_way else "Run index_codebase"
+    return NotReady(NO_EMBEDDINGS, fallback=_FALLBACK, **under_way, remedy=f"{remedy}; meanwhile: {_FALLBACK.lower()}.")
+
+
+def _place(found: Found) -> tuple[Any, ...]:
+    return -found.final, -found.score, found.source, found.project, found.path or "", found.start_line or 0, found.id
+
+
+def _page(
+    project: Project, stands: Standing, asked: Asked, session: SessionRow | None, now: float
+) -> _Page | None:  # fmt: skip
+    """The best of one project; None where it has no index."""
+    page = None
+    for view in searching(project.index, stands.opened, stands.layer) if stands.opened else ():
+        epoch = stands.opened.folder.name if stands.opened else ""
+        page = _Ranking(project, view, epoch, asked, session, now).page()
+    return page
+
+
+class _Ranking:
+    """One project searched through one view."""
+
+    def __init__(
+        self, project: Project, view: View, epoch: str, asked: Asked, session: SessionRow | None, now: float
+    ) -> None:  # fmt: skip
+        self._project, self._view, self._epoch, self._asked = project, view, epoch, asked
+        self._session, self._now = session, now
+        self._accessed = project.sessions.accessed(now)
+        self._modules = modules_of(session, project.name)
+
+    def page(self) -> _Page:
+        code, is_capped, warnings = self._code()
+        noted, left = self._noted()
+        scored = sorted([*code, *noted], key=lambda each: each.rank)
+        results = [self._found(each) for each in scored[: self._asked.limit]]
+        return _Page(results, len(scored) + left, is_capped, warnings)
+
+    def _code(self) -> tuple[list[_Scored], bool, tuple[str, ...]]:
+        asked = self._asked
+        if not asked.wants_code:
+            return [], False, ()
+        kinds = frozenset(kind for name in asked.chunk_types for kind in CHUNK_TYPES[name])
+        wanted = Filters(kinds=kinds, module=asked.module, project=self._project.name)
+        ranking, _ = self._project.searcher.ranked(
+            self._view, self._epoch, Question(asked.query, filters=wanted, recent=asked.recent)
+        )
+        scored = [self._weighed(each, each.relevance, each.candidate.path) for each in ranking.results]
+        return scored, ranking.is_capped, ranking.warnings
+
+    def _noted(self) -> tuple[list[_Scored], int]:
+        """Discoveries and sessions, and how many more discoveries there are than are weighed."""
+        asked = self._asked
+        if not asked.wants_discoveries:
+            return [], 0
+        statistics = self._project.searcher.statistics(self._view, self._epoch, asked.query)
+        best, total = self._project.recall.found(
+            planned(asked.query), statistics, asked.keeps if asked.is_narrow else None
+        )
+        found = [self._weighed(each, each.relevance, each.row.path, each.row.module) for each in best]
+        return [*found, *(self._pasts(statistics) if asked.wants_sessions else ())], total - len(best)
+
+    def _pasts(self, statistics: Statistics) -> Iterator[_Scored]:
+        own = self._session.id if self._session else None
+        rows = [row for row in self._project.sessions.recent() if row.id != own]
+        weighed = self._project.recall.weighed(planned(self._asked.query), statistics)
+        for each in pasts(rows, weighed, self._project.name):
+            if self._asked.is_in(each.module):
+                yield _Scored(each, round(each.relevance, DIGITS), Boosts(), None, (2, each.row.id))
+
+    def _weighed(
+        self, thing: Ranked | Recalled, score: float, path: str | None, module: str | None = None
+    ) -> _Scored:  # fmt: skip
+        module = module or (module_name(path, self._project.name) if path else None)
+        boost = boosts(self._accessed.get(path or ""), is_worked_on=module in self._modules, now=self._now)
+        return _Scored(thing, round(score, DIGITS), boost, path, _order(thing))
+
+    def _found(self, scored: _Scored) -> Found:
+        thing = scored.thing
+        if isinstance(thing, Past):
+            found = _session(thing, scored, self._project.name)
+        elif isinstance(thing, Recalled):
+            found = self._discovery(thing, scored)
+        else:
+            found = self._chunk(thing, scored)
+        return replace(found, accessed=self._accessed.get(scored.path or ""))
+
+    def _discovery(self, recalled: Recalled, scored: _Scored) -> Found:
+        row = recalled.row
+        stands = verdict(row, self._view, self._project.root)
+        lines = stands.lines if stands and stands.lines else (None, None)
+        return Found(
+            "discovery", row.id, row.type, row.content.split("\n")[0], row.content, self._project.name, row.module,
+            row.updated, scored.score, scored.boosts, path=(stands and stands.path) or row.path, start_line=lines[0],
+            end_line=lines[1], session=row.session, verdict=stands,
+        )  # fmt: skip
+
+    def _chunk(self, ranked: Ranked, scored: _Scored) -> Found:
+        candidate, view = ranked.candidate, self._view
+        file = view.file(candidate.file)
+        assert file is not None
+        text = shown(view, file, view.chunk(candidate.file, candidate.number), candidate.symbol)
+        return Found(
+            "code", f"{candidate.file:x}-{candidate.number}", _type(candidate.kind, file),
+            candidate.name or candidate.qualified or file.path.rpartition("/")[2], text.content, self._project.name,
+            module_name(file.path, self._project.name), _changed(self._project, file.path), scored.score,
+            scored.boosts, file.path, text.start_line, text.end_line, file.language,
+            content_line=text.content_start_line, is_cut=text.is_cut,
+        )  # fmt: skip
+
+
+def _order(thing: Ranked | Recalled) -> tuple[Any, ...]:
+    """What stands first among equals."""
+    if isinstance(thing, Recalled):
+        return 0, thing.row.id
+    return 1, thing.candidate.path, thing.candidate.start_line
+
+
+def _session(past: Past, scored: _Scored, project: str) -> Found:
+    row = past.row
+    return Found(
+        "session", row.id, "session", f"Session of {_iso(row.began)[:10]}", past.summary, project, past.module,
+        _iso(row.active), scored.score, scored.boosts, session=row.id,
+    )  # fmt: skip
+
+
+def _type(kind: str, file: FileRow) -> str:
+    if not kind:
+        return "document" if file.language in PROSE else "module"
+    return _TYPE_OF.get(kind, kind)
+
+
+def _changed(project: Project, path: str) -> str | None:
+    """When the file last changed, as the file system tells."""
+    try:
+        return _iso(os.stat(project.root / path).st_mtime)  # noqa: PTH116 - a third of the time
+    except OSError:
+        return None
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

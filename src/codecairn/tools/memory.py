@@ -1,0 +1,127 @@
+"""Recording what was learnt of a project, and taking it back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from codecairn.errors import NotFound
+from codecairn.index.standing import Standing
+from codecairn.memory import discoveries
+from codecairn.memory.discoveries import LONGEST, SHORTEST, UNBOUND, Binding, Draft, Type
+from codecairn.memory.drift import Verdict, bound_to_file, bound_to_symbol, verdict
+from codecairn.paths import module_name
+from codecairn.project import Project
+from codecairn.store.discoveries import DiscoveryRow
+from codecairn.store.view import View
+from codecairn.tools import Call, tool
+from codecairn.tools.symbols import LONGEST_NAME, check_name
+from codecairn.tools.views import looked_at, newest
+
+
+class Discovery(Struct, frozen=True, kw_only=True):
+    """A discovery as it is shown: what it says, what it is about, and whether that is still so."""
+
+    id: str
+    type: str
+    content: str
+    module: str | None
+    session: str | None
+    date: str
+    path: str | None
+    symbol: str | None
+    status: Literal["fresh", "drifted", "orphaned", "unknown"] | None
+    status_reason: str | None
+
+
+class RememberedDiscovery(Struct, frozen=True, kw_only=True):
+    action: Literal["stored", "updated"]
+    message: str
+    discovery: Discovery
+    metadata: dict[str, Any]
+
+
+class ForgottenDiscovery(Struct, frozen=True, kw_only=True):
+    forgotten: Literal[True]
+    id: str
+    content: str
+
+
+@tool(family="refs", read_only=False, idempotent=True)
+def remember(
+    call: Call,
+    *,
+    type: Annotated[Type, Meta(description="Kind")],  # noqa: A002 - the contract's name
+    content: Annotated[str, Meta(description="10-1,000 characters", min_length=SHORTEST, max_length=LONGEST)],
+    module: Annotated[str | None, Meta(description="Folder name")] = None,
+    path: Annotated[str | None, Meta(description="About this file")] = None,
+    symbol: Annotated[
+        Annotated[str, Meta(max_length=LONGEST_NAME)] | None, Meta(description="About this symbol")
+    ] = None,
+) -> RememberedDiscovery:
+    """Keep a discovery for later sessions. Use it when you learn what the code does not say. Bound to a path or symbol,
+    it tells later whether that changed."""
+    project = call.project
+    stands = looked_at(call, project)
+    binding = _binding(project, stands, path, symbol)
+    inferred = module_name(binding.path, project.name) if binding.path else None
+    session = call.registry.sessions.id_of(call.connection, project)
+    draft = Draft(type, content, module or inferred, binding)
+    row, action = discoveries.remember(project.discoveries, draft, session)
+    return RememberedDiscovery(
+        action=action, message=_said(row, action), discovery=judged(project, stands, [row])[0],
+        metadata=stands.metadata(),
+    )  # fmt: skip
+
+
+@tool(family="refs", read_only=False, idempotent=False, destructive=True)
+def forget(
+    call: Call,
+    *,
+    id: Annotated[str, Meta(description="Of the discovery", min_length=1)],  # noqa: A002 - as above
+) -> ForgottenDiscovery:
+    """Delete a discovery. Use it on what is wrong."""
+    row = discoveries.forget(call.project.discoveries, id)
+    return ForgottenDiscovery(forgotten=True, id=row.id, content=row.content)
+
+
+def shown(row: DiscoveryRow, stands: Verdict | None) -> Discovery:
+    return Discovery(
+        id=row.id, type=row.type, content=row.content, module=row.module, session=row.session, date=row.updated,
+        path=(stands and stands.path) or row.path, symbol=row.symbol, status=stands.status if stands else None,
+        status_reason=(stands.reason or None) if stands else None,
+    )  # fmt: skip
+
+
+def _binding(project: Project, stands: Standing, path: str | None, symbol: str | None) -> Binding:
+    place = project.guard.inside(path) if path is not None else None
+    if symbol is not None:
+        check_name(symbol)
+        found = newest(stands, project, lambda view: bound_to_symbol(view, symbol, place))
+        return found[0] if found else Binding(path=place, symbol=symbol, name=symbol)
+    if place is None:
+        return UNBOUND
+    binding = bound_to_file(project.root, place)
+    if binding is None:
+        raise NotFound(f"File not found: {place}", path=place, param="path")
+    return binding
+
+
+def judged(project: Project, stands: Standing, rows: Sequence[DiscoveryRow]) -> list[Discovery]:
+    """Discoveries with how each stands, by the newest view there is; where there is none, as far as files tell."""
+
+    def judge(view: View | None) -> list[Discovery]:
+        return [shown(row, verdict(row, view, project.root)) for row in rows]
+
+    found = newest(stands, project, judge)
+    return found if found is not None else judge(None)
+
+
+def _said(row: DiscoveryRow, action: str) -> str:
+    about = row.symbol or row.path
+    bound = f", bound to {about}" if about else ""
+    if action == "updated":
+        return f"Known already as {row.id}{bound}: updated instead of stored twice."
+    return f"Stored as {row.id}{bound}."
