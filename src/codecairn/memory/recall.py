@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import threading
 from array import array
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -74,6 +75,8 @@ class _Table:
         self.at: dict[str, int] = {}
         self.holding: dict[str, tuple[array[int], array[int]]] = {}
         """For each word the places of the discoveries that have it, and how often each does."""
+        self.frequency: Counter[str] = Counter()
+        """How many discoveries have each word."""
         self.lengths = array("i")
         """Words of each; -1 at an empty place."""
         self.length = 0
@@ -84,19 +87,24 @@ class _Table:
         if place is not None:
             self.length -= self.lengths[place]
             self.lengths[place] = -1
+            self.frequency.subtract(self._counted(place)[0].keys())
 
     def add(self, row: DiscoveryRow) -> None:
         place = self.at[row.id] = len(self.rows)
-        terms = analysed(row.content)
-        counts, length = counted(terms, analysed(f"{row.module or ''} {row.name or ''}"))
         self.rows.append(row)
-        self.terms.append(terms)
+        self.terms.append(analysed(row.content))
+        counts, length = self._counted(place)
         self.lengths.append(length)
         self.length += length
+        self.frequency.update(counts.keys())
         for word, times in counts.items():
             places, often = self.holding.setdefault(word, (array("i"), array("i")))
             places.append(place)
             often.append(times)
+
+    def _counted(self, place: int) -> tuple[dict[str, int], int]:
+        row = self.rows[place]
+        return counted(self.terms[place], analysed(f"{row.module or ''} {row.name or ''}"))
 
     @property
     def is_sparse(self) -> bool:
@@ -140,11 +148,10 @@ class Recall:
     def _weighed(self, plan: Plan, code: Statistics | None) -> Weighed:
         table = self._table
         everything = len(table.at) + (code.chunks if code else 0)
-        frequency = {word: len(table.holding[word][0]) if word in table.holding else 0 for word in plan.weights}
+        frequency = {word: table.frequency[word] for word in plan.weights}
         if code is not None:
             frequency = {word: count + code.frequency.get(word, 0) for word, count in frequency.items()}
-        # A word of a discovery that has changed is counted until the table is made anew, so it is never past all.
-        weights = {word: plan.weights[word] * rarity(max(everything, n), n) for word, n in frequency.items() if n}
+        weights = {word: plan.weights[word] * rarity(everything, n) for word, n in frequency.items() if n}
         return Weighed(weights, max(SHORTEST_LENGTH, table.length / max(1, len(table.at))))
 
     def _shares(self, weighed: Weighed) -> Any:
@@ -165,12 +172,12 @@ class Recall:
         """How near each place is in meaning, from where a passage begins to have to do with a question."""
         import numpy as np  # noqa: PLC0415
 
-        encoder = self._quick()
+        encoder, count = self._quick(), len(self._table.rows)
         if encoder is None or self._vectors is None:
             return 0.0
         asked = encoder.query(query).astype(np.float32)
-        dots = (self._vectors @ asked).astype(np.float64)
-        lengths = np.sqrt(self._squares * float(asked @ asked))
+        dots = (self._vectors[:count] @ asked).astype(np.float64)
+        lengths = np.sqrt(self._squares[:count] * float(asked @ asked))
         angles = np.divide(dots, lengths, out=np.zeros_like(dots), where=lengths > 0)
         from_near = np.clip((angles - encoder.near / 2) / (_NEAREST - encoder.near / 2), 0.0, 1.0)
         return np.where(angles >= encoder.near, from_near, 0.0)
@@ -182,12 +189,13 @@ class Recall:
         if self._table.is_sparse:
             self._table, self._vectors, self._revision = _Table(), None, 0
         table, changed = self._table, self._discoveries.since(self._revision)
-        present = self._discoveries.stamps().keys()
-        for gone in [each for each in table.at if each not in present]:
-            table.drop(gone)
         for row in changed:
             table.drop(row.id)
             table.add(row)
+        if self._discoveries.count() != len(table.at):
+            present = self._discoveries.stamps().keys()
+            for gone in [each for each in table.at if each not in present]:
+                table.drop(gone)
         self._encode(len(table.rows) - len(changed))
         self._revision = revision
 
@@ -201,9 +209,20 @@ class Recall:
 
         later = zip(table.rows[first:], table.terms[first:], strict=True)
         rows = encoder.passages([Passage(row.path or "", row.name or "", terms) for row, terms in later])
-        vectors = rows.astype(np.float32)
-        self._vectors = vectors if self._vectors is None else np.concatenate((self._vectors, vectors))
-        self._squares = np.einsum("ij,ij->i", self._vectors, self._vectors).astype(np.float64)
+        vectors, last = rows.astype(np.float32), len(table.rows)
+        if self._vectors is None or last > len(self._vectors):
+            self._make_room(first, 2 * last, vectors.shape[1])
+        self._vectors[first:last] = vectors
+        self._squares[first:last] = np.einsum("ij,ij->i", vectors, vectors)
+
+    def _make_room(self, kept: int, places: int, dimensions: int) -> None:
+        """Twice what is needed, so that one more seldom moves all of them."""
+        import numpy as np  # noqa: PLC0415
+
+        vectors, squares = np.zeros((places, dimensions), np.float32), np.zeros(places)
+        if self._vectors is not None:
+            vectors[:kept], squares[:kept] = self._vectors[:kept], self._squares[:kept]
+        self._vectors, self._squares = vectors, squares
 
     def _quick(self) -> Encoder | None:
         """The encoder that needs no waiting for: the shipped one, unless vectors are switched off."""

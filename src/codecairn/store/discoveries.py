@@ -7,7 +7,7 @@ Every change raises `revision` and stamps the row with it, so that who keeps row
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import astuple
@@ -58,6 +58,10 @@ class Discoveries:
         with self._memory.reading() as database:
             return dict(database.execute("SELECT id, revision FROM discovery").fetchall())
 
+    def count(self) -> int:
+        with self._memory.reading() as database:
+            return int(database.execute("SELECT count(*) FROM discovery").fetchone()[0])
+
     def get(self, identity: str) -> DiscoveryRow | None:
         return next(iter(self._rows("WHERE id = ?", identity)), None)
 
@@ -70,9 +74,12 @@ class Discoveries:
         where = "WHERE (?1 IS NULL OR type = ?1) AND (?2 IS NULL OR module = ?2 COLLATE NOCASE)"
         return self._rows(f"{where} ORDER BY updated DESC, id", type_, module)
 
-    def about(self, path: str | None, symbol: str | None) -> list[DiscoveryRow]:
-        """Those with this very binding; with none, those that are about nothing in particular."""
-        return self._rows("WHERE path IS ? AND symbol IS ? ORDER BY created, id", path, symbol)
+    def about(self, path: str | None, symbol: str | None, mentioning: Sequence[str] = ()) -> list[DiscoveryRow]:
+        """Those with this very binding, or with none; of these only such as have one of some texts, in small letters,
+        where any are given."""
+        mention = " OR ".join(["instr(lower(content), ?)"] * len(mentioning)) or "true"
+        where = f"WHERE path IS ? AND symbol IS ? AND ({mention}) ORDER BY created, id"
+        return self._rows(where, path, symbol, *mentioning)
 
     def on_paths(self, paths: Iterable[str]) -> list[DiscoveryRow]:
         """Those about one of these files, or about a symbol that stood in it."""
