@@ -126,8 +126,8 @@ def _compare(git: Git, parsed: Parsed, old: str, new: str, tally: Tally) -> None
     tally.rows.update(each.change_type for each in rows)
     tally.rows.update({"moved": sum(bool(each.moved_from) for each in rows)})
     tally.rows.update({"renamed": sum(bool(each.renamed_from) for each in rows)})
-    tally.rows.update({"layout only": sum(each.whitespace_or_comments_only for each in rows)})
-    tally.rows.update({"members only": sum(each.only_members for each in rows)})
+    tally.rows.update({"layout only": sum(each.difference.whitespace_or_comments_only for each in rows)})
+    tally.rows.update({"members only": sum(each.difference.only_members for each in rows)})
     tally.missed += ((before - after) - lost).total() + ((after - before) - gained).total()
     tally.invented += (lost - (before - after)).total() + (gained - (after - before)).total()
     for said, group in (("missed", (before - after) - lost), ("missed", (after - before) - gained),

@@ -68,9 +68,9 @@ def test_signature_and_body_are_told_apart() -> None:
     before = "def f(a):\n    return a\n\ndef g(a):\n    return a\n\n@cache\ndef h(a):\n    return a\n"
     after = "def f(a, b=1):\n    return a\n\ndef g(a):\n    return -a\n\ndef h(a):\n    return a\n"
     found = rows(change("a.py", before, after))
-    flags = {name: (each.signature_changed, each.body_changed) for name, each in found.items()}
+    flags = {name: (each.difference.signature_changed, each.difference.body_changed) for name, each in found.items()}
     assert flags == {"f": (True, False), "g": (False, True), "h": (False, True)}
-    assert not any(each.whitespace_or_comments_only for each in found.values())
+    assert not any(each.difference.whitespace_or_comments_only for each in found.values())
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,12 @@ def test_layout_and_comments_alone(path: str, before: str, after: str) -> None:
     assert found
     for each in found.values():
         assert each.change_type == "modified"
-        assert each.whitespace_or_comments_only
-        assert (each.signature_changed, each.body_changed, each.only_members) == (False, False, False)
+        assert each.difference.whitespace_or_comments_only
+        assert (each.difference.signature_changed, each.difference.body_changed, each.difference.only_members) == (
+            False,
+            False,
+            False,
+        )
 
 
 @pytest.mark.parametrize(
@@ -112,8 +116,8 @@ def test_layout_and_comments_alone(path: str, before: str, after: str) -> None:
 )
 def test_layout_that_means_something_is_a_change(path: str, before: str, after: str) -> None:
     (found,) = rows(change(path, before, after)).values()
-    assert found.body_changed
-    assert not found.whitespace_or_comments_only
+    assert found.difference.body_changed
+    assert not found.difference.whitespace_or_comments_only
 
 
 def test_a_class_that_only_its_members_change() -> None:
@@ -123,20 +127,20 @@ def test_a_class_that_only_its_members_change() -> None:
     assert {path: each.change_type for path, each in found.items()} == {
         "A": "modified", "A.m": "modified", "A.n": "deleted", "A.o": "added",
     }  # fmt: skip
-    assert found["A"].only_members
-    assert not found["A.m"].only_members
+    assert found["A"].difference.only_members
+    assert not found["A.m"].difference.only_members
 
 
 def test_a_class_that_is_itself_other() -> None:
     before = "class A(B):\n    def m(self):\n        return 1\n"
-    assert not rows(change("a.py", before, before.replace("(B)", "(C)")))["A"].only_members
-    assert not rows(change("a.py", before, before.replace("(B):", "(B):\n    setup()")))["A"].only_members
+    assert not rows(change("a.py", before, before.replace("(B)", "(C)")))["A"].difference.only_members
+    assert not rows(change("a.py", before, before.replace("(B):", "(B):\n    setup()")))["A"].difference.only_members
 
 
 def test_an_enumeration_that_gains_a_member_changes_only_by_it() -> None:
     found = rows(change("A.java", "enum A { X, Y }\n", "enum A { X, Y, Z }\n"))
     assert {path: each.change_type for path, each in found.items()} == {"A": "modified", "A.Z": "added"}
-    assert found["A"].only_members
+    assert found["A"].difference.only_members
 
 
 JAVA = "class A {{\n{}}}\n"
@@ -165,19 +169,27 @@ def test_a_renamed_function_is_one_row() -> None:
     before, after = f"def price(items, limit):{LONG}", f"def total_price(items, limit):{LONG}"
     (found,) = symbol_changes([change("a.py", before, after)], Cancel())
     assert (found.change_type, found.renamed_from, found.moved_from) == ("modified", "price", None)
-    assert (found.signature_changed, found.body_changed, found.whitespace_or_comments_only) == (False, False, False)
+    assert (
+        found.difference.signature_changed,
+        found.difference.body_changed,
+        found.difference.whitespace_or_comments_only,
+    ) == (False, False, False)
 
 
 def test_a_function_renamed_and_changed_is_still_one_row() -> None:
     after = f"def total_price(items, limit, log):{LONG}".replace("item.count", "item.number")
     (found,) = symbol_changes([change("a.py", f"def price(items, limit):{LONG}", after)], Cancel())
-    assert (found.renamed_from, found.signature_changed, found.body_changed) == ("price", True, True)
+    assert (found.renamed_from, found.difference.signature_changed, found.difference.body_changed) == (
+        "price",
+        True,
+        True,
+    )
 
 
 def test_one_that_calls_itself_is_known_under_its_new_name() -> None:
     body = "def {0}(tree):\n    return [tree.value, *(leaf for child in tree.children for leaf in {0}(child))]\n"
     (found,) = symbol_changes([change("a.py", body.format("walk"), body.format("leaves"))], Cancel())
-    assert (found.renamed_from, found.body_changed) == ("walk", False)
+    assert (found.renamed_from, found.difference.body_changed) == ("walk", False)
 
 
 def test_a_function_that_moved_to_another_file_is_one_row() -> None:
@@ -186,7 +198,7 @@ def test_a_function_that_moved_to_another_file_is_one_row() -> None:
     files = change("a.py", text + other, other), change("b/c.py", None, text)
     (found,) = symbol_changes(files, Cancel())
     assert (found.change_type, found.path, found.moved_from) == ("modified", "b/c.py", "a.py")
-    assert (found.renamed_from, found.body_changed) == (None, False)
+    assert (found.renamed_from, found.difference.body_changed) == (None, False)
 
 
 def test_a_method_that_moved_to_another_class_of_the_file() -> None:
@@ -211,7 +223,7 @@ def test_the_members_of_a_renamed_class_go_with_it() -> None:
 def test_every_symbol_of_a_renamed_file_says_where_it_was() -> None:
     text = f"X = 1\n\ndef price(items, limit):{LONG}"
     found = rows(change("new.py", text, text.replace("= 1", "= 2"), old_path="old.py"))
-    assert {path: (each.moved_from, each.signature_changed) for path, each in found.items()} == {
+    assert {path: (each.moved_from, each.difference.signature_changed) for path, each in found.items()} == {
         "X": ("old.py", True), "price": ("old.py", False),
     }  # fmt: skip
 

@@ -1,16 +1,23 @@
 """How alike two symbols are, and when that is enough to call them one symbol that was renamed or moved.
 
 Likeness is the share of adjacent token pairs that two texts have in common (Dice), comments, layout and the symbol's
-own name apart. THRESHOLDS
+own name apart. How much is asked for was read off 800 commits of a published oracle of refactorings in Java, Python,
+Kotlin and JavaScript (benchmarks/refactorings.py), as the round number above which most of the best candidates are
+true. Of functions that keep their container under another name they are from 0.6 on (0.6 to 0.7: 26 of 36, from 0.9
+on: 185 of 191), between 0.5 and 0.6 less than half, below that almost none; of functions that change both name and
+place it takes 0.9, or 0.8 and a name of which half is kept. Under 15 tokens everything is like everything (7 of 1,088
+true where name and place are other), so there only copies count, or what keeps its container and part of its name.
+On the half of the Java commits that was
+not looked at, precision and recall are 0.99 and 0.91 for types, 0.79 and 0.88 for functions.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
+from zlib import crc32
 
 _LEAST_TOKENS = 3
 
@@ -47,8 +54,7 @@ class Bag:
 
 def _hashed(pair: tuple[str, str]) -> int:
     """The same in every process, as what is found must not depend on it."""
-    text = "\0".join(pair).encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
+    return crc32("\0".join(pair).encode("utf-8", "surrogatepass"))
 
 
 def shared_share(left: Iterable[str], right: Iterable[str]) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import accumulate
 from typing import Any
 
@@ -21,12 +21,15 @@ from codecairn.diff.values import Version
 from codecairn.parse.deadline import Deadline, SlowParse
 from codecairn.parse.kinds import CALLABLE
 from codecairn.parse.language import Language, languages
+from codecairn.store.version import SymbolRow
 
 Span = tuple[int, int]
 Event = str | int
 """A token or a bracket of the structure; a number stands for the symbol that is written there."""
 
 _SECONDS = 2.0
+_SMALL = 32_000
+"""Bytes. A shorter text is parsed at once, as it is when it is indexed."""
 _WORDS = re.compile(rb"\w+|[^\w\s]")
 _MOST_EDGES = 60
 """Places on one line at which a symbol is looked for: more stand only on lines that nobody wrote."""
@@ -41,7 +44,6 @@ class Reading:
         self.version = version
         self._source = version.text
         self._own: dict[int, list[Event]] = {}
-        self._prints: dict[int, bytes] = {}
         self._words: dict[int, list[str]] = {}
 
     @cached_property
@@ -58,7 +60,8 @@ class Reading:
         if self._language is None:
             return None
         try:
-            return Deadline(_SECONDS).parse(self._language.parser, self._language.readable(self._source))
+            seconds = _SECONDS if len(self._source) > _SMALL else None
+            return Deadline(seconds).parse(self._language.parser, self._language.readable(self._source))
         except SlowParse:
             return None
 
@@ -77,13 +80,17 @@ class Reading:
     def _span(self, number: int) -> Span:
         row = self.version.symbols[number]
         first, last = self._line(row.start_line), self._line(row.end_line)
+        start = first[1] - len(self._source[first[0] : first[1]].lstrip())
+        end = last[0] + len(self._source[last[0] : last[1]].rstrip())
+        if self._is_text(row, start, end):
+            return start, end
         heads = [first[0] + each.start() for each in self._edges(first)]
         tails = [last[0] + each.end() for each in reversed(self._edges(last))]
-        for start in heads:
-            for end in tails:
-                if start < end and blake3(self._source[start:end]).digest(16) == row.content_hash:
-                    return start, end
-        return first[0], last[1]
+        found = ((one, two) for one in heads for two in tails if one < two and self._is_text(row, one, two))
+        return next(found, (first[0], last[1]))
+
+    def _is_text(self, row: SymbolRow, start: int, end: int) -> bool:
+        return blake3(self._source[start:end]).digest(16) == row.content_hash
 
     def _line(self, line: int) -> Span:
         starts = self._line_starts
@@ -121,18 +128,6 @@ class Reading:
             self._own[number] = list(self._events(number))
         return self._own[number]
 
-    def fingerprint(self, number: int) -> bytes:
-        """Equal where nothing but comments and layout differs."""
-        if number not in self._prints:
-            hashed = blake3()
-            for event in self.own(number):
-                if isinstance(event, int):
-                    hashed.update(b"\1" + self.fingerprint(event))
-                else:
-                    hashed.update(b"\2" + event.encode("utf-8", "replace"))
-            self._prints[number] = hashed.digest(16)
-        return self._prints[number]
-
     def words(self, number: int) -> list[str]:
         """All tokens of a symbol and of what is inside it, without the structure; where it is named, a mark."""
         if number not in self._words:
@@ -147,23 +142,25 @@ class Reading:
             self._words[number] = words
         return self._words[number]
 
-    def outside_signature(self, number: int) -> list[str | bytes]:
-        """A symbol's tokens but for those that its signature is made of; each symbol inside it as one fingerprint."""
+    def outside_signature(self, number: int) -> list[Event]:
+        """A symbol's tokens but for those that its signature is made of."""
         events = self.own(number)
         texts = [_SPACE.sub("", self._flat(each)) for each in events]
         signature = _SPACE.sub("", self.version.symbols[number].signature.removesuffix("…"))
         start = "".join(texts).find(signature)
-        ends = list(accumulate(map(len, texts)))
-        within = range(start, start + len(signature)) if start >= 0 else range(0)
+        if start < 0:
+            return events
+        stop, ends = start + len(signature), accumulate(map(len, texts))
         return [
-            self.fingerprint(event) if isinstance(event, int) else event
+            event
             for event, text, end in zip(events, texts, ends, strict=True)
-            if end - len(text) not in within and not (within and within.start < end < within.stop)
+            if not (start <= end - len(text) < stop or start < end < stop)
         ]
 
     def _flat(self, event: Event) -> str:
         if isinstance(event, int):
-            return "".join(map(self._flat, self.own(event)))
+            start, end = self.spans[event]
+            return self._source[start:end].decode("utf-8", "replace")
         return "" if event.startswith("\0") else event
 
     def _events(self, number: int) -> Iterator[Event]:
@@ -171,61 +168,68 @@ class Reading:
         if self._root is None:
             yield self._source[start:end].decode("utf-8", "replace")
             return
-        inner = self.inside(number)
+        inner, comments = self.inside(number), self._comments
         starts = [self.spans[each][0] for each in inner]
         at = start
         waiting: list[Any] = [self._root.descendant_for_byte_range(start, end) or self._root]
         while waiting:
             node = waiting.pop()
-            if isinstance(node, str):
-                yield node
+            if node is None:
+                yield _CLOSE
                 continue
-            first, last = node.start_byte, node.end_byte
+            first, last, type_ = node.start_byte, node.end_byte, node.type
             if last <= at or first >= end:
                 continue
             if first < start or last > end:
                 waiting += reversed(node.children)
                 continue
-            if node.type in self._comments and node.is_named:
-                yield from self._gap(at, first)
-                at = last
+            child = bisect_right(starts, first) - 1 if starts else -1
+            is_inside = child >= 0 and last <= self.spans[inner[child]][1]
+            is_comment = type_ in comments and node.is_named
+            if not (is_inside or is_comment or _is_atomic(type_)) and node.child_count:
+                yield _OPEN + type_
+                waiting.append(None)
+                waiting += reversed(node.children)
                 continue
-            child = bisect_right(starts, first) - 1
-            if child >= 0 and last <= self.spans[inner[child]][1]:
+            if at < first:
                 yield from self._gap(at, first)
+            if is_inside:
                 yield inner[child]
-                at = self.spans[inner[child]][1]
-                continue
-            if not node.child_count or _ATOMIC.search(node.type):
-                yield from self._gap(at, first)
+                last = self.spans[inner[child]][1]
+            elif not is_comment:
                 yield self._source[max(first, at) : last].decode("utf-8", "replace")
-                at = last
-                continue
-            yield _OPEN + node.type
-            waiting.append(_CLOSE)
-            waiting += reversed(node.children)
+            at = last
         yield from self._gap(at, end)
 
     def _gap(self, start: int, end: int) -> Iterator[str]:
         """What the tree leaves out between two nodes, where that is more than layout."""
-        if start < end and (text := self._source[start:end].strip()):
+        if text := self._source[start:end].strip():
             yield text.decode("utf-8", "replace")
+
+
+@cache
+def _is_atomic(type_: str) -> bool:
+    return _ATOMIC.search(type_) is not None
 
 
 def is_copy(before: Reading, old: int, after: Reading, new: int) -> bool:
     """Whether one symbol is the other but for comments, layout and its name: where the old one has its name the new
     one may have its own."""
-    name, other = before.version.symbols[old].name, after.version.symbols[new].name
-    if name == other:
-        return before.fingerprint(old) == after.fingerprint(new)
-    return _are_alike(before, old, after, new, (name, other))
+    names = before.version.symbols[old].name, after.version.symbols[new].name
+    return are_alike(before, before.own(old), after, after.own(new), names)
 
 
-def _are_alike(before: Reading, old: int, after: Reading, new: int, names: tuple[str, str]) -> bool:
-    left, right = before.own(old), after.own(new)
-    return len(left) == len(right) and all(
-        _are_alike(before, one, after, two, names)
-        if isinstance(one, int) and isinstance(two, int)
-        else one == two or (one, two) == names
-        for one, two in zip(left, right, strict=True)
-    )
+def are_alike(
+    before: Reading, left: list[Event], after: Reading, right: list[Event], names: tuple[str, str] = ("", "")
+) -> bool:
+    """Whether tokens are the same; `names` are one and the other where they are not."""
+    if len(left) != len(right):
+        return False
+    for one, two in zip(left, right, strict=True):
+        if isinstance(one, int) and isinstance(two, int):
+            same = before.version.symbols[one].content_hash == after.version.symbols[two].content_hash
+            if not (same or are_alike(before, before.own(one), after, after.own(two), names)):
+                return False
+        elif one != two and (one, two) != names:
+            return False
+    return True

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 from codecairn.cancel import Cancel
 from codecairn.diff.matching import Id, Matching
-from codecairn.diff.reading import Event, Reading, is_copy
-from codecairn.diff.values import FileChange, Place, SymbolChange
+from codecairn.diff.reading import Event, Reading, are_alike, is_copy
+from codecairn.diff.values import Difference, FileChange, Place, SymbolChange
 from codecairn.store.version import SymbolRow
 
 _SEPARATORS = frozenset({",", ";"})
@@ -41,22 +42,27 @@ def _order(change: SymbolChange) -> tuple[str, int, int, str, int]:
 def _modified(matching: Matching, old: Id, new: Id) -> SymbolChange | None:
     before, after = matching.old.reading(old), matching.new.reading(new)
     was, is_ = before.version.symbols[old.number], after.version.symbols[new.number]
-    moved = _moved_from(Place(before.version, old.number), Place(after.version, new.number))
-    renamed = was.name if was.name != is_.name else None
-    same_text = was.content_hash == is_.content_hash
-    if same_text and moved is None and renamed is None and was.kind == is_.kind:
-        return None
     pair = Place(before.version, old.number), Place(after.version, new.number)
-    if same_text or is_copy(before, old.number, after, new.number):
-        layout = not same_text and renamed is None
-        return SymbolChange("modified", *pair, moved, renamed, whitespace_or_comments_only=layout)
+    moved = _moved_from(*pair)
+    renamed = was.name if was.name != is_.name else None
+    if (was.content_hash, was.kind, moved, renamed) == (is_.content_hash, is_.kind, None, None):
+        return None
+    look = partial(_difference, before, old.number, after, new.number)
+    return SymbolChange("modified", *pair, moved, renamed, look)
+
+
+def _difference(before: Reading, old: int, after: Reading, new: int) -> Difference:
+    was, is_ = before.version.symbols[old], after.version.symbols[new]
+    if was.content_hash == is_.content_hash:
+        return Difference()
+    if is_copy(before, old, after, new):
+        return Difference(whitespace_or_comments_only=was.name == is_.name)
     signature = _signature(was) != _signature(is_)
-    return SymbolChange(
-        "modified", *pair, moved, renamed,
+    return Difference(
         signature_changed=signature,
-        body_changed=before.outside_signature(old.number) != after.outside_signature(new.number),
-        only_members=not signature and _are_same_outside(before, old.number, after, new.number),
-    )  # fmt: skip
+        body_changed=not are_alike(before, before.outside_signature(old), after, after.outside_signature(new)),
+        only_members=not signature and _are_same_outside(before, old, after, new),
+    )
 
 
 def _moved_from(before: Place, after: Place) -> str | None:

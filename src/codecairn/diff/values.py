@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 from codecairn.store.version import FileVersion, SymbolRow, unpacked
@@ -49,7 +51,18 @@ class Place(NamedTuple):
         return self.version.symbols[self.number]
 
 
-@dataclass(frozen=True, slots=True)
+class Difference(NamedTuple):
+    """In what the two sides of a symbol differ."""
+
+    signature_changed: bool = False
+    body_changed: bool = False
+    """Whether anything but the signature and but comments and layout is other: decorators and annotations included."""
+    whitespace_or_comments_only: bool = False
+    only_members: bool = False
+    """Whether nothing of it is other than the symbols inside it, which have rows of their own."""
+
+
+@dataclass(frozen=True)
 class SymbolChange:
     """One symbol that is not what it was. Both sides are there exactly where it is `modified`."""
 
@@ -60,12 +73,12 @@ class SymbolChange:
     """Where it was: the old path, or its old path in the file where it only stands in another container now."""
     renamed_from: str | None = None
     """The old name."""
-    signature_changed: bool = False
-    body_changed: bool = False
-    """Whether anything but the signature and but comments and layout is other: decorators and annotations included."""
-    whitespace_or_comments_only: bool = False
-    only_members: bool = False
-    """Whether nothing of it is other than the symbols inside it, which have rows of their own."""
+    look: Callable[[], Difference] = Difference
+
+    @cached_property
+    def difference(self) -> Difference:
+        """Looked for when it is asked for: who shows a page of a thousand rows pays for the page."""
+        return self.look()
 
     @property
     def path(self) -> str:

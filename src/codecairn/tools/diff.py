@@ -96,8 +96,8 @@ def diff_context(
     limit: Annotated[int, Meta(ge=1, le=1000, description="Most symbols")] = 50,
     cursor: Cursor = None,
 ) -> DiffContext:
-    """What did this branch change? Functions, types and members added, modified, deleted, renamed or moved since it
-    left the base, with signatures and callers. Use it to review a change; git_diff has the lines."""
+    """What a branch changed since it left the base, by symbol: added, modified, deleted, renamed, moved; signatures
+    and callers. For a review; git_diff has the lines."""
     project = project_of(call, workspace)
     filters = Filters(path_filter=checked_path(path_filter)) if path_filter else Filters()
     offset = offset_of(cursor)
@@ -197,10 +197,7 @@ def _row(change: SymbolChange, at_base: int | None, at_head: int | None) -> Chan
         lines=Lines(row.start_line, row.end_line),
         moved_from=change.moved_from,
         renamed_from=change.renamed_from,
-        signature_changed=change.signature_changed,
-        body_changed=change.body_changed,
-        whitespace_or_comments_only=change.whitespace_or_comments_only,
-        only_members=change.only_members,
+        **change.difference._asdict(),
         callers_at_base=at_base,
         callers_at_head=at_head,
     )
