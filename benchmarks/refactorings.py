@@ -173,6 +173,8 @@ def renames_and_moves(changes: list[SymbolChange], files: list[FileChange]) -> I
                 yield Found("type", was.name, is_.name)
         elif was.name != is_.name or not _goes_along(each, pairs, renamed_files):
             around = is_.parent
+            if around >= 0 and is_.name == each.after.version.symbols[around].name:
+                continue  # a constructor, which has no name of its own
             what = "callable" if is_.kind in CALLABLE else "value"
             yield Found(what, was.name, is_.name, each.after.version.symbols[around].name if around >= 0 else "")
 

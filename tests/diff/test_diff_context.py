@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 
+from codecairn.cli import main
+from codecairn.text import CHARACTERS_PER_TOKEN
+from codecairn.tools.cut import DEFAULT_TOKENS
 from tests.search.conftest import Asking, Built, doors_to, index
 from tests.support.doors import Door
 from tests.support.indexes import LastingWorkers
@@ -339,3 +344,52 @@ def test_what_a_partial_clone_lacks_is_said(tmp_path: Path, lasting: LastingWork
     assert found["file_changes"] == [{"path": "a.py", "change_type": "modified", "not_indexed": "not in this clone"}]
     assert found["metadata"]["result_completeness"] == "partial"
     assert "1 files could not be compared: this clone lacks their contents" in found["metadata"]["warnings"]
+
+
+def cairn(branch: Branch, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Result:
+    monkeypatch.setenv("CAIRN_HOME", str(branch.built.home))
+    return CliRunner().invoke(main, ["diff", *arguments, "--root", str(branch.repo.path)])
+
+
+def test_the_command_prints_changes_under_their_files(branch: Branch, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = cairn(branch, monkeypatch)
+    assert ran.exit_code == 0, ran.output
+    assert ran.stdout.splitlines()[:11] == [
+        "src/auth/handler.py  modified",
+        "     3  ~ const LIMIT = 3  layout or comments only",
+        "     6  ~ fn def authenticate(request, provider)  callers 1 → 1",
+        "        was def authenticate(request)",
+        "    19  ~ class class Session  members only",
+        "    23  ~ method def close(self)  callers 0 → 0",
+        "    24  ~ field self.request = 0  ",
+        "        was self.request = None",
+        "    26  + method def reopen(self)  callers – → 0",
+        "src/auth/legacy.py  deleted",
+        "     1  - fn def legacy_auth(creds)  callers 1 → –",
+    ]
+    assert "src/sums.py  renamed from src/count.py" in ran.stdout
+    assert "logo.png  modified, not compared: binary" in ran.stdout
+
+
+def test_the_command_names_its_refs_and_answers_in_json(branch: Branch, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = cairn(branch, monkeypatch, "main~1", "feat/oauth2", "--json", "--path", "src/auth/oauth.py")
+    assert ran.exit_code == 0, ran.output
+    value = json.loads(ran.stdout)
+    assert value["merge_base_commit"] == branch.parted
+    assert [row["symbol"] for row in value["changes"]] == ["refresh_token"]
+    assert cairn(branch, monkeypatch, "never-was").exit_code == 1
+
+
+def test_an_ordinary_answer_stays_within_its_tokens(own: Callable[..., Asking]) -> None:
+    asking = own({"a.py": "x = 1\n"})
+    repo = Repo(asking.root)
+    repo.git("switch", "--quiet", "--create", "many")
+    long = "\n".join(f"def function_{n:02}(first_argument, second_argument):\n    return {n}\n" for n in range(60))
+    repo.commit("many", {"b.py": long})
+    asking.answer("index_codebase", path=str(asking.root))
+    answer = asking.answer("diff_context")
+    cut = json.loads(answer.text)
+    assert len(answer.text) <= DEFAULT_TOKENS * CHARACTERS_PER_TOKEN
+    assert 0 < cut["cut"]["shown"] == len(cut["changes"]) < 50
+    assert cut["next_cursor"] == str(cut["cut"]["shown"])
+    assert len(answer.value["changes"]) == 50

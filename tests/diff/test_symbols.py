@@ -220,6 +220,14 @@ def test_the_members_of_a_renamed_class_go_with_it() -> None:
     }
 
 
+def test_a_constructor_is_renamed_with_its_class() -> None:
+    body = "class {0} {{\n  {0}(int a) {{ this.a = a; }}\n\n  int twice() {{ return a * 2 + offset(a, limit); }}\n}}\n"
+    found = symbol_changes([change("A.java", body.format("Old"), body.format("Fresh"))], Cancel())
+    assert [(each.change_type, each.place.symbol.path, each.renamed_from) for each in found] == [
+        ("modified", "Fresh", "Old"), ("modified", "Fresh.Fresh", "Old"), ("modified", "Fresh.twice", None),
+    ]  # fmt: skip
+
+
 def test_every_symbol_of_a_renamed_file_says_where_it_was() -> None:
     text = f"X = 1\n\ndef price(items, limit):{LONG}"
     found = rows(change("new.py", text, text.replace("= 1", "= 2"), old_path="old.py"))

@@ -161,16 +161,11 @@ class Matching:
 
     def _follow(self, old: Id, new: Id) -> None:
         """What a container holds goes with it."""
-        was, is_ = self.old.row(old).path, self.new.row(new).path
-        olds = [id_ for id_ in self.old.in_file(old.file) if _is_below(self.old.row(id_).path, was)]
-        news = [id_ for id_ in self.new.in_file(new.file) if _is_below(self.new.row(id_).path, is_)]
+        was, is_ = self.old.row(old), self.new.row(new)
+        olds = [id_ for id_ in self.old.in_file(old.file) if _is_below(self.old.row(id_).path, was.path)]
+        news = [id_ for id_ in self.new.in_file(new.file) if _is_below(self.new.row(id_).path, is_.path)]
         if olds and news:
-            self._pair_groups(
-                olds,
-                news,
-                lambda row: (row.kind, row.path[len(was) :]),
-                lambda row: (row.kind, row.path[len(is_) :]),
-            )
+            self._pair_groups(olds, news, lambda row: _within(was, row), lambda row: _within(is_, row))
 
     def evidence(self, old: Id, new: Id) -> Evidence:
         was, is_ = self.old.row(old), self.new.row(new)
@@ -240,6 +235,12 @@ def _family(row: SymbolRow) -> str:
     if row.kind in TYPES:
         return "type"
     return "callable" if row.kind in CALLABLE else "module" if row.kind == "module" else "value"
+
+
+def _within(container: SymbolRow, row: SymbolRow) -> tuple[str, str]:
+    """What a member is to its container; a constructor may have the name of the type."""
+    rest = row.path[len(container.path) :]
+    return row.kind, rest.removesuffix(row.name) if row.name == container.name else rest
 
 
 def _is_below(path: str, container: str) -> bool:

@@ -20,7 +20,7 @@ from codecairn.resolve.engine import Engine
 from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.resolve.references import references_to
 from codecairn.resolve.values import Definition
-from codecairn.source.refs import default_branch, merge_base
+from codecairn.source.refs import default_branch
 from codecairn.store.index import IndexStore
 from codecairn.store.layers import Layer
 from codecairn.store.view import FileRow, View
@@ -146,7 +146,7 @@ def _default(call: Call, project: Project) -> str:
 
 
 def _merge_base(call: Call, project: Project, base: Layer, head: Layer) -> str:
-    parted = merge_base(project.git, base.head, head.head, call.cancel) if base.head and head.head else None
+    parted = project.git.merge_base(base.head, head.head, call.cancel) if base.head and head.head else None
     if parted is None:
         raise MergeBaseFailed("The two refs have no history in common here", base=base.head, head=head.head)
     return parted
