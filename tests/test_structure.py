@@ -36,7 +36,7 @@ LAYERS: list[set[str]] = [
     {"source"},
     {"embed"},
     {"history", "store", "catalog", "parse", "files"},
-    {"index", "worker"},
+    {"index", "worker", "diff"},
     {"rank"},
     {"resolve"},
     {"context"},

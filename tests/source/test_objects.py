@@ -23,6 +23,7 @@ from codecairn.source.objects import (
     blobs,
     tree,
     tree_changes,
+    worktree_changes,
 )
 from tests.support.repo import Repo
 
@@ -87,8 +88,27 @@ def test_changes_are_told_with_both_sides(repo: Repo) -> None:
 def test_changes_below_a_folder_only(repo: Repo) -> None:
     before = repo.commit("before", {"a/x": "1\n", "b/x": "1\n"})
     after = repo.commit("after", {"a/x": "2\n", "b/x": "2\n"})
-    found = tree_changes(Git(repo.path), before, after, Cancel(), prefix="a/")
-    assert [each.path for each in found] == ["a/x"]
+    for root in (repo.path, repo.path / "a", repo.path / "b"):
+        found = tree_changes(Git(root), before, after, Cancel(), prefix="a/")
+        assert [each.path for each in found] == ["a/x"]
+
+
+def test_the_working_tree_is_compared_with_a_commit(repo: Repo) -> None:
+    commit = repo.commit("before", {"a/x": "1\n", "a/staged": "1\n", "a/moved": BODY, "b/x": "1\n", "kept": "1\n"})
+    repo.write("a/staged", "2\n")
+    repo.git("mv", "a/moved", "a/there")
+    repo.git("add", "--all")
+    for name in ("a/x", "b/x", "untracked"):
+        repo.write(name, "2\n")
+    for root in (repo.path, repo.path / "a"):
+        found = worktree_changes(Git(root), commit, Cancel(), prefix="a/")
+        assert sorted((each.status, each.old_path, each.path) for each in found) == [
+            ("M", "a/staged", "a/staged"), ("M", "a/x", "a/x"), ("R", "a/moved", "a/there"),
+        ]  # fmt: skip
+    whole = worktree_changes(Git(repo.path), commit, Cancel())
+    assert sorted(each.path for each in whole) == ["a/staged", "a/there", "a/x", "b/x"]
+    saved = next(each for each in whole if each.path == "a/x")
+    assert (saved.id, saved.mode) == ("", 0o100644)
 
 
 def test_a_file_that_became_a_link_is_of_another_type(repo: Repo) -> None:

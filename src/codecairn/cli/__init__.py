@@ -12,6 +12,7 @@ COMMANDS = {
     "branches": "List the branches, tags and commits that are indexed.",
     "call": "Call one tool and print its answer.",
     "demo": "Show what Cairn does, on the repository you are in, through a real MCP client.",
+    "diff": "What a branch changed, by symbol.",
     "gates": "Evaluate the policy gates of the instruction catalogue.",
     "graph": "Show who calls a symbol and what it calls.",
     "grep": "Print the lines of a project that match a regular expression.",

@@ -108,9 +108,7 @@ def tree_changes(
 ) -> list[TreeChange]:
     """How the tree of one commit becomes that of another. With `renames`, an added file that is much like a deleted
     one is told as that one renamed; where a partial clone lacks the contents, only if they are the very same."""
-    # A path given to diff-tree counts from the folder it runs in.
-    below = [posixpath.relpath(prefix, git.layout(cancel).prefix or ".")] if prefix else []
-    within = (old, new, "--", *below)
+    within = (old, new, "--", *_below(git, prefix, cancel))
     asked = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-ext-diff")
     finished = git.run(*asked, "--find-renames" if renames else "--no-renames", *within, cancel=cancel)
     if renames and finished.status != 0 and lacks_objects(finished):
@@ -118,6 +116,22 @@ def tree_changes(
     if finished.status != 0:
         raise failure(finished)
     return list(_changes(iter(_split(finished.output))))
+
+
+def worktree_changes(git: Git, commit: str, cancel: Cancel, *, prefix: str = "") -> list[TreeChange]:
+    """How a commit becomes the working tree, renames told; what git does not track is no part of it. A file that was
+    changed since it was staged has no id yet, only its mode."""
+    asked = ("diff", "--raw", "-z", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-relative", "--find-renames")
+    with git.working_tree(git.layout(cancel), cancel) as files:
+        finished = git.run(*asked, commit, "--", *_below(git, prefix, cancel), cancel=cancel, tree=files)
+    if finished.status != 0:
+        raise failure(finished)
+    return list(_changes(iter(_split(finished.output))))
+
+
+def _below(git: Git, prefix: str, cancel: Cancel) -> list[str]:
+    """A folder as git takes it: from where git runs, the project's root."""
+    return [posixpath.relpath(prefix, git.layout(cancel).prefix or ".")] if prefix else []
 
 
 def _changes(fields: Iterator[str]) -> Iterator[TreeChange]:

@@ -62,7 +62,7 @@ def _room(fields: dict[str, Any], params: Mapping[str, Any]) -> float:
 
 def _is_asked(fields: dict[str, Any], params: Mapping[str, Any]) -> bool:
     """Whether a caller asked for much: a count beyond the ordinary, lines, or more files than one."""
-    ordinary = _ORDINARY_MATCHES if "matches" in fields else _ORDINARY_COUNT
+    ordinary = _ORDINARY_MATCHES if fields.keys() & {"matches", "changes"} else _ORDINARY_COUNT
     return (params.get("limit") or 0) > ordinary or any(map(params.get, ("startLine", "endLine", "includeDeps")))
 
 

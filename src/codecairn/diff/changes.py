@@ -1,0 +1,164 @@
+"""The files that differ between two commits, or a commit and the working tree, each with its symbols on both sides.
+
+A content that the index knows is taken from there, any other is read from git's objects and taken apart here: a merge
+base is seldom a ref that anybody indexed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from codecairn.cancel import Cancel
+from codecairn.diff.values import FileChange, FileStatus, Version
+from codecairn.index.digest import LARGEST_FILE, Outcome, digest_blob, reader_version
+from codecairn.parse.language import languages
+from codecairn.paths import Guard
+from codecairn.source.content import Skip
+from codecairn.source.git import Git
+from codecairn.source.objects import Blob, Entry, TooLarge, TreeChange, blobs, tree_changes, worktree_changes
+from codecairn.source.trees import TreeSieve, sieve_of
+from codecairn.source.walk import is_test
+from codecairn.store.index import IndexStore
+from codecairn.store.layers import Layer
+from codecairn.store.version import FileVersion, unpacked, version_id
+
+MISSING = "not in this clone"
+_TEST = "test"
+_STATUS: dict[str, FileStatus] = {"A": "added", "D": "deleted", "R": "renamed"}
+_Side = Version | str | None
+"""A version, the reason why there is none, or nothing where there is no file."""
+
+
+@dataclass(frozen=True)
+class Changed:
+    files: list[FileChange]
+    withheld: int
+    """Files that may not be shown."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Of a merge base with what a layer shows: a ref at its commit, or the working tree."""
+
+    git: Git
+    store: IndexStore
+    guard: Guard
+    merge_base: str
+    head: Layer
+    cancel: Cancel
+
+    def changed(self) -> Changed:
+        raw = self._raw()
+        withheld = [each for each in raw if self._is_secret(each.path) or self._is_secret(each.old_path)]
+        shown = [each for each in raw if each not in withheld]
+        old = self._sides([Entry(each.old_path, each.old_mode, each.old_id, None) for each in shown if each.old_mode])
+        new = self._heads(shown)
+        files = [self._change(each, old.get(each.old_path), new.get(each.path)) for each in shown]
+        return Changed(sorted(files, key=lambda each: each.path), len(withheld))
+
+    @property
+    def _is_live(self) -> bool:
+        return not self.head.name
+
+    @cached_property
+    def _prefix(self) -> str:
+        return self.head.prefix
+
+    def _is_secret(self, path: str) -> bool:
+        return self.guard.blocks(path.removeprefix(self._prefix))
+
+    def _raw(self) -> list[TreeChange]:
+        if not self._is_live:
+            return tree_changes(
+                self.git, self.merge_base, self.head.head, self.cancel, prefix=self._prefix, renames=True
+            )
+        found = worktree_changes(self.git, self.merge_base, self.cancel, prefix=self._prefix)
+        return [*found, *self._untracked({each.path for each in found})]
+
+    def _untracked(self, told: set[str]) -> Iterator[TreeChange]:
+        """Files of the working tree that git does not track, and the index does."""
+        listed = self.git.read("ls-files", "-z", "--full-name", cancel=self.cancel)
+        tracked = set(listed.decode("utf-8", "surrogateescape").split("\0"))
+        for path in self.store.manifest(self.head.id):
+            whole = self._prefix + path
+            if whole not in tracked and whole not in told:
+                yield TreeChange("A", whole, whole, 0, 0o100644, "", "")
+
+    def _change(self, each: TreeChange, before: _Side, after: _Side) -> FileChange:
+        reasons = [side for side in (after, before) if isinstance(side, str)]
+        return FileChange(
+            _STATUS.get(each.status, "modified"),
+            each.path.removeprefix(self._prefix),
+            each.old_path.removeprefix(self._prefix),
+            before if isinstance(before, Version) else None,
+            after if isinstance(after, Version) else None,
+            reasons[0] if reasons else "",
+        )
+
+    def _heads(self, changes: list[TreeChange]) -> dict[str, _Side]:
+        if not self._is_live:
+            return self._sides([Entry(each.path, each.mode, each.id, None) for each in changes if each.mode])
+        return {each.path: self._indexed(each.path.removeprefix(self._prefix)) for each in changes if each.mode}
+
+    def _indexed(self, path: str) -> _Side:
+        """What the index has of a file of the working tree."""
+        entry = self.store.entry(self.head.id, path)
+        if entry is None:
+            return "not indexed"
+        found = self.store.load(entry.file) if entry.file is not None else None
+        return self._version(found) if found is not None else entry.reason
+
+    def _sides(self, entries: list[Entry]) -> dict[str, _Side]:
+        """By path; each path once, as of one commit."""
+        left_out = dict(self._left_out(entries))
+        wanted = {each.path: each for each in entries if each.path not in left_out}
+        known = self._known(wanted)
+        unread = {path: each for path, each in wanted.items() if path not in known}
+        return {**left_out, **known, **dict(self._read(unread))}
+
+    def _left_out(self, entries: Iterable[Entry]) -> Iterator[tuple[str, str]]:
+        for each in entries:
+            before = Counter(self._sieve.excluded)
+            self._sieve.take_entry(each)
+            reason = next(iter(self._sieve.excluded - before), None)
+            if reason is None and not self.head.tests and is_test(each.path.removeprefix(self._prefix)):
+                reason = _TEST
+            if reason is not None:
+                yield each.path, reason
+
+    @cached_property
+    def _sieve(self) -> TreeSieve:
+        head = self.head
+        return sieve_of(self.git, head.prefix, self.guard, head.rules, self.cancel, vendor=head.vendor)
+
+    def _known(self, entries: dict[str, Entry]) -> dict[str, Version]:
+        contents = {path: bytes.fromhex(each.id) for path, each in entries.items()}
+        found = {}
+        for path, blob, file, language in self.store.versions_of(contents):
+            if version_id(path, blob, reader_version(languages().get(language))) == file:
+                version = self.store.load(file)
+                if version is not None:
+                    found[path] = self._version(version)
+        return found
+
+    def _read(self, entries: dict[str, Entry]) -> Iterator[tuple[str, _Side]]:
+        ids = list(dict.fromkeys(each.id for each in entries.values()))
+        paths: dict[str, list[str]] = {}
+        for path, each in entries.items():
+            paths.setdefault(each.id, []).append(path)
+        for id_, blob in blobs(self.git, ids, self.cancel, most_bytes=LARGEST_FILE):
+            for path in paths[id_]:
+                yield path, self._taken_apart(path, blob)
+
+    def _taken_apart(self, path: str, blob: Blob) -> _Side:
+        if not isinstance(blob, bytes):
+            return Skip.TOO_LARGE if isinstance(blob, TooLarge) else MISSING
+        outcome: Outcome = digest_blob("", path, blob)
+        return self._version(outcome.version) if outcome.version is not None else outcome.reason
+
+    def _version(self, file: FileVersion) -> Version:
+        path = file.path.removeprefix(self._prefix)
+        return Version(path, file.language, file.package, file.symbols, unpacked(file.text))

@@ -1,0 +1,89 @@
+"""The changes of symbols between two states, none missed and none invented.
+
+Every symbol of a changed file is on exactly one of four accounts: added, deleted, modified, or unchanged, which is to
+say the same content under the same path, kind and name. A container whose members changed is itself modified, as its
+text is other; `only_members` says when that is all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import partial
+
+from codecairn.cancel import Cancel
+from codecairn.diff.matching import Id, Matching
+from codecairn.diff.reading import Event, Reading, are_alike, is_copy
+from codecairn.diff.values import Difference, FileChange, Place, SymbolChange
+from codecairn.store.version import SymbolRow
+
+_SEPARATORS = frozenset({",", ";"})
+"""What stands between members, and comes and goes with them."""
+
+
+def symbol_changes(files: Sequence[FileChange], cancel: Cancel) -> list[SymbolChange]:
+    """In the order of files and of lines, as a reader goes through them; what is gone comes where it was."""
+    matching = Matching(list(files), cancel)
+    rows = [change for pair in matching.found.items() if (change := _modified(matching, *pair)) is not None]
+    rows += [
+        SymbolChange("deleted", Place(matching.old.reading(id_).version, id_.number), None) for id_ in matching.old.free
+    ]
+    rows += [
+        SymbolChange("added", None, Place(matching.new.reading(id_).version, id_.number)) for id_ in matching.new.free
+    ]
+    return sorted(rows, key=_order)
+
+
+def _order(change: SymbolChange) -> tuple[str, int, int, str, int]:
+    row = change.place.symbol
+    return change.path, row.start_line, -row.end_line, change.change_type, change.place.number
+
+
+def _modified(matching: Matching, old: Id, new: Id) -> SymbolChange | None:
+    before, after = matching.old.reading(old), matching.new.reading(new)
+    was, is_ = before.version.symbols[old.number], after.version.symbols[new.number]
+    pair = Place(before.version, old.number), Place(after.version, new.number)
+    moved = _moved_from(*pair)
+    renamed = was.name if was.name != is_.name else None
+    if (was.content_hash, was.kind, moved, renamed) == (is_.content_hash, is_.kind, None, None):
+        return None
+    look = partial(_difference, before, old.number, after, new.number)
+    return SymbolChange("modified", *pair, moved, renamed, look)
+
+
+def _difference(before: Reading, old: int, after: Reading, new: int) -> Difference:
+    was, is_ = before.version.symbols[old], after.version.symbols[new]
+    if was.content_hash == is_.content_hash:
+        return Difference()
+    if is_copy(before, old, after, new):
+        return Difference(whitespace_or_comments_only=was.name == is_.name)
+    signature = _signature(was) != _signature(is_)
+    return Difference(
+        signature_changed=signature,
+        body_changed=not are_alike(before, before.outside_signature(old), after, after.outside_signature(new)),
+        only_members=not signature and _are_same_outside(before, old, after, new),
+    )
+
+
+def _moved_from(before: Place, after: Place) -> str | None:
+    """The old path where that is another; else the old place in the file where it has another container."""
+    if before.version.path != after.version.path:
+        return before.version.path
+    was, is_ = before.symbol, after.symbol
+    return was.path if was.path.removesuffix(was.name) != is_.path.removesuffix(is_.name) else None
+
+
+def _signature(row: SymbolRow) -> str:
+    """Without the name, which is told by itself."""
+    return re.sub(rf"(?<!\w){re.escape(row.name)}(?!\w)", "\0", row.signature)
+
+
+def _are_same_outside(before: Reading, old: int, after: Reading, new: int) -> bool:
+    """Whether two containers differ in nothing that is their own."""
+    if not before.inside(old) and not after.inside(new):
+        return False
+    return _outside_members(before, old) == _outside_members(after, new)
+
+
+def _outside_members(reading: Reading, number: int) -> list[Event]:
+    return [each for each in reading.own(number) if not isinstance(each, int) and each not in _SEPARATORS]
