@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from codecairn.index.differing import kept_as
 from codecairn.index.digest import Outcome
 from codecairn.source.content import Skip
 from codecairn.store.index import Entry
@@ -54,12 +55,16 @@ class Last(NamedTuple):
 
 class Batch:
     """Writes versions as they come in, so that memory stays bounded. Nobody sees them before an entry names them:
-    that is the caller's to publish at the end, or, where `publish` is given, part after part."""
+    that is the caller's to publish at the end, or, where `publish` is given, part after part. `bases` are versions
+    that another one of the path, in the repository, may be kept as a difference to."""
 
-    def __init__(self, run: Run, writing: Writing, publish: Publish | None = None) -> None:
+    def __init__(
+        self, run: Run, writing: Writing, publish: Publish | None = None, bases: Mapping[str, int] | None = None
+    ) -> None:
         self._run = run
         self._writing = writing
         self._publish = publish
+        self._bases = bases or {}
         self._versions: list[FileVersion] = []
         self._revived: list[int] = []
         self._entries: list[Entry] = []
@@ -79,7 +84,8 @@ class Batch:
             seen = seen._replace(mtime_ns=-1)  # tried again by every run
         self._entries.append(Entry(outcome.path, file, outcome.reason, outcome.detail, seen))
         if outcome.version is not None:
-            self._versions.append(outcome.version)
+            kept = kept_as(outcome.version, self._run.store, self._bases, anew=self._run.anew)
+            self._versions.append(kept)
             self._bytes += outcome.version.size
         elif outcome.known is not None:
             self._revived.append(outcome.known)
