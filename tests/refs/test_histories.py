@@ -56,7 +56,7 @@ STALL = [
     "def weigh(item):\n    # by the pound\n    return item.pounds\n",
     "def price(item):\n    return weigh(item) * LIMIT\n",
     "class Till:\n    def ring(self):\n        return weigh(1)\n\n    def open(self):\n        return self.ring()\n",
-    "class Till:\n    def ring(self, a):\n        return weigh(2)\n\n    def open(self):\n        return self.ring(1)\n",
+    "class Till:\n    def ring(self, a):\n        return weigh(2)\n\n    def open(self):\n        self.ring(1)\n",
     "def total(items):\n    return sum(map(price, items))\n",
     "LIMIT = 3\n",
     "def WEIGH(crate):\n    return crate.heavy\n",

@@ -11,6 +11,10 @@ from codecairn.store.index import IndexStore
 from codecairn.store.standins import StandIns
 
 
+_RAISE = "UPDATE layer SET generation = generation + 1, counted = counted + (counted = generation)"
+"""Vectors are another generation, in which imports are as they were counted."""
+
+
 class Segment(NamedTuple):
     number: int
     encoder: str
@@ -65,7 +69,7 @@ class Segments:
         """Rows of versions that are visible already: a generation of its own, as answers change with them."""
         with self._store.writing() as database:
             add_rows(database, segment, placed)
-            database.execute("UPDATE layer SET generation = generation + 1 WHERE id = ?", (layer,))
+            database.execute(f"{_RAISE} WHERE id = ?", (layer,))
 
     def drop(self, segment: Segment) -> None:
         with self._store.writing() as database:
@@ -83,7 +87,7 @@ class Segments:
         with self._store.writing() as database:
             add_rows(database, new, placed)
             _drop(database, old.number)
-            database.execute("UPDATE layer SET generation = generation + 1")
+            database.execute(_RAISE)
 
     def begin(self, old: Segment) -> Segment:
         """An empty segment for the same encoder, which nobody looks at before `replace`."""
