@@ -13,16 +13,14 @@ from codecairn.store.version import FileVersion, unpacked, unpacked_lines
 
 
 def kept_as(version: FileVersion, store: IndexStore, bases: Mapping[str, int], *, anew: bool) -> FileVersion:
-    """A version in the form it is to be kept in: as a difference where there is a basis for its path that it shares
-    a chunk with; one that was read anew, in the form it has."""
+    """A version in the form it is to be kept in: as a difference where there is a basis for its path; one that was
+    read anew, in the form it has."""
     form = store.form(version.id) if anew else None
     basis = form[0] if form else bases.get(version.path)
     loaded = store.load(basis) if basis is not None and basis != version.id else None
     if loaded is None or loaded.language != version.language:
         return version
-    shared = _shared(version, loaded)
-    is_worth_it = any(there >= 0 for there in shared)
-    return replace(version, basis=basis, shared=shared) if is_worth_it else version
+    return replace(version, basis=basis, shared=_shared(version, loaded))
 
 
 def _shared(version: FileVersion, basis: FileVersion) -> list[int]:
