@@ -10,7 +10,6 @@ from typing import NamedTuple
 from codecairn.store.index import IndexStore
 from codecairn.store.standins import StandIns
 
-
 _RAISE = "UPDATE layer SET generation = generation + 1, counted = counted + (counted = generation)"
 """Vectors are another generation, in which imports are as they were counted."""
 
