@@ -23,11 +23,10 @@ from codecairn.store.version import FileVersion
 from codecairn.store.view import viewing
 from codecairn.store.writer import IndexWriter
 from codecairn.words import analysed
-from tests.support.indexes import LastingWorkers, _told, documents, faults, project_index
+from tests.support.indexes import LastingWorkers, contents, documents, faults, project_index
 from tests.support.repo import Repo
 
 FUNCTION = "def {0}(item):\n    lot = item.{0}\n    return lot * 2\n"
-TWO_DAYS_S = 2 * 86_400.0
 TO_COME = 4e9
 
 
@@ -192,9 +191,9 @@ def test_a_difference_reads_as_the_version_that_was_kept(
     writer = IndexWriter(store)
     layer = writer.open_checkout("/shop", "")
     writer.publish(layer.id, [basis], [Entry(path, basis.id, "", "", NO_STAMP)])
-    kept = kept_as(version, store, store.bases(layer.id, [path]), anew=False)
+    kept = kept_as(version, store, store.bases(layer.id, [path]))
     writer.insert([kept])
     assert kept.basis in (None, basis.id)
-    assert _told(store.load(version.id)) == _told(version)
-    assert _told(store.load(basis.id)) == _told(basis)
+    assert contents(store.load(version.id)) == contents(version)
+    assert contents(store.load(basis.id)) == contents(basis)
     store.close()

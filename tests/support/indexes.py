@@ -82,7 +82,7 @@ def snapshot(store: IndexStore, lexical: Lexical, root: Path, probes: Iterable[s
     return {
         "checkout": {name: getattr(layer, name) for name in facts},
         "absent": {path: (entry.reason, entry.detail) for path, entry in entries.items() if entry.file is None},
-        "files": {path: _told(version) for path, version in versions.items()},
+        "files": {path: contents(version) for path, version in versions.items()},
         "hits": hits(lexical, names, probes),
         "vectors": vectors(store, names),
         "importers": importers(store, layer.id),
@@ -104,7 +104,8 @@ def vectors(store: IndexStore, names: dict[int, str]) -> dict[str, list[list[int
     return {names[each.file]: rows[each.first : each.first + each.rows].tolist() for each in placed}
 
 
-def _told(version: FileVersion | None) -> dict[str, Any] | None:
+def contents(version: FileVersion | None) -> dict[str, Any] | None:
+    """A version as it was read, whatever form it is kept in."""
     if version is None:
         return None
     packed = {"text": unpacked, "links": unpacked_links, "terms": unpacked_lines, "uses": unpacked_lines}

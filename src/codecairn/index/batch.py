@@ -84,13 +84,19 @@ class Batch:
             seen = seen._replace(mtime_ns=-1)  # tried again by every run
         self._entries.append(Entry(outcome.path, file, outcome.reason, outcome.detail, seen))
         if outcome.version is not None:
-            kept = kept_as(outcome.version, self._run.store, self._bases, anew=self._run.anew)
-            self._versions.append(kept)
-            self._bytes += outcome.version.size
+            self._keep(outcome.version)
         elif outcome.known is not None:
             self._revived.append(outcome.known)
         if time.monotonic() > self._due or self._bytes > _BATCH_BYTES:
             self._write()
+
+    def _keep(self, version: FileVersion) -> None:
+        """What was read anew and is a basis stays to the byte: differences to it could not be read any more."""
+        store = self._run.store
+        form = store.form(version.id) if self._run.anew else None
+        if form is None or not form.is_basis:
+            self._versions.append(kept_as(version, store, self._bases) if form or self._bases else version)
+            self._bytes += version.size
 
     def _count(self, outcome: Outcome) -> None:
         report, version = self._run.report, outcome.version

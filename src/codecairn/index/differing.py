@@ -12,12 +12,11 @@ from codecairn.store.index import IndexStore
 from codecairn.store.version import FileVersion, unpacked, unpacked_lines
 
 
-def kept_as(version: FileVersion, store: IndexStore, bases: Mapping[str, int], *, anew: bool) -> FileVersion:
-    """A version in the form it is to be kept in: as a difference where there is a basis for its path; one that was
-    read anew, in the form it has."""
-    form = store.form(version.id) if anew else None
-    basis = form[0] if form else bases.get(version.path)
-    loaded = store.load(basis) if basis is not None and basis != version.id else None
+def kept_as(version: FileVersion, store: IndexStore, bases: Mapping[str, int]) -> FileVersion:
+    """A version in the form it is to be kept in: in the one it has, else as a difference where its path has a basis."""
+    form = store.form(version.id)
+    basis = form.basis if form else bases.get(version.path)
+    loaded = store.load(basis) if basis is not None else None
     if loaded is None or loaded.language != version.language:
         return version
     return replace(version, basis=basis, shared=_shared(version, loaded))

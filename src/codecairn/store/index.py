@@ -33,6 +33,13 @@ class Entry(NamedTuple):
     stat: Stat
 
 
+class Form(NamedTuple):
+    basis: int | None
+    """What a version is kept as a difference to."""
+    is_basis: bool
+    """Whether others are kept as differences to it."""
+
+
 @dataclass(frozen=True)
 class Totals:
     files: int
@@ -286,11 +293,12 @@ class IndexStore:
                     found[row[0]] = row[1]
         return found
 
-    def form(self, file: int) -> tuple[int | None] | None:
-        """What a version is kept as a difference to, if it is; None where it is not known at all."""
+    def form(self, file: int) -> Form | None:
+        """In what form a version is kept; None where it is not known at all."""
+        ask = "SELECT basis, EXISTS (SELECT 1 FROM file AS other WHERE other.basis = file.id) FROM file WHERE id = ?"
         with self.reading() as database:
-            row: tuple[int | None] | None = database.execute("SELECT basis FROM file WHERE id = ?", (file,)).fetchone()
-        return row
+            row = database.execute(ask, (file,)).fetchone()
+        return Form(row[0], bool(row[1])) if row else None
 
     def unsearchable(self, ids: Sequence[int]) -> list[int]:
         """Which of these known versions have lost their documents since nothing named them."""

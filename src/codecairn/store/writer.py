@@ -96,16 +96,7 @@ class IndexWriter:
             old = "FROM file WHERE unnamed_since < ? AND searchable = 0"
             ids = database.execute(f"SELECT id {old}", (limit,)).fetchall()
             bases = {row[0] for row in database.execute(f"SELECT basis {old} AND basis IS NOT NULL", (limit,))}
-            for statement in (
-                "DELETE FROM symbol WHERE file = ?",
-                "DELETE FROM chunk WHERE file = ?",
-                "DELETE FROM body WHERE file = ?",
-                "DELETE FROM difference WHERE file = ?",
-                "DELETE FROM added WHERE file = ?",
-                "DELETE FROM vector WHERE file = ?",
-                "DELETE FROM file WHERE id = ?",
-            ):
-                database.executemany(statement, ids)
+            delete_versions(database, [row[0] for row in ids])
             mark_unnamed(database, bases)
         return len(ids)
 
@@ -119,6 +110,14 @@ class IndexWriter:
             database.execute("DELETE FROM popularity WHERE layer = ?", (layer,))
             database.execute("DELETE FROM layer WHERE id = ?", (layer,))
             mark_unnamed(database, {row[0] for row in named})
+
+
+def delete_versions(database: sqlite3.Connection, ids: Iterable[int]) -> None:
+    """All that is kept of versions which nothing names, and that nothing is a difference to."""
+    rows = [(each,) for each in ids]
+    for table in ("symbol", "chunk", "body", "difference", "added", "vector"):
+        database.executemany(f"DELETE FROM {table} WHERE file = ?", rows)  # noqa: S608 - our own names
+    database.executemany("DELETE FROM file WHERE id = ?", rows)
 
 
 def set_facts(database: sqlite3.Connection, layer: int, facts: Mapping[str, Any]) -> None:
