@@ -86,6 +86,12 @@ class Server:
         self.process.stdin.write(json.dumps(message).encode() + b"\n")
         self.process.stdin.flush()
 
+    def end(self) -> None:
+        """Let the server end as it does when its client goes: what it wrote is then in its place."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(60)
+
     def __enter__(self) -> Server:
         return self
 

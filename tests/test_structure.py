@@ -56,7 +56,21 @@ OWNERS = {
     ),
     "read the environment": ({"config.py"}, r"\bos\.(environ|getenv|putenv)|\benviron\b"),
     "speak SQL": (
-        {f"store/{name}.py" for name in ("memory", "index", "layers", "overlays", "segments", "view", "writer")},
+        {
+            f"store/{name}.py"
+            for name in (
+                "memory",
+                "index",
+                "layers",
+                "overlays",
+                "segments",
+                "view",
+                "writer",
+                "differences",
+                "standins",
+                "documents",
+            )
+        },
         r"\bsqlite3\b",
     ),
     "catch everything": ({"tools/__init__.py", "serve/mcp.py"}, r"except\s*:|except\s+\(?(Base)?Exception\b"),

@@ -1,8 +1,8 @@
 """A process made to be killed: it indexes a project, in small batches, and dies where it is told to.
 
-python doomed.py ROOT HOME update|rebuild [POINT NUMBER before|after]
+python doomed.py ROOT HOME update|rebuild|REF [POINT NUMBER before|after]
 
-It says `begun` when all is loaded. POINT is one of POINTS, NUMBER the call at which it dies.
+REF is a branch to index. It says `begun` when all is loaded. POINT is one of POINTS, NUMBER the call at which it dies.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from codecairn.index import batch
 from codecairn.index.run import Options
 from codecairn.project import Project
 from codecairn.resolve import importers
-from codecairn.store import lexical, place, vectors, writer
+from codecairn.source.refs import tip_of
+from codecairn.store import lexical, overlays, place, vectors, writer
 
 SMALL_BATCH = 1_500
 """Bytes of source: a few files."""
@@ -44,6 +45,10 @@ POINTS: dict[str, tuple[Any, str]] = {
     "imports are counted": (importers.ImportedFiles, "by"),
     "counts are written": (writer, "_write_importers"),
     "a run says how it ended": (writer.IndexWriter, "finish"),
+    "a difference is written": (writer, "insert_difference"),
+    "a ref is laid over the base": (overlays.OverlayWriter, "lay"),
+    "an entry of a ref is written": (overlays, "write_entry"),
+    "a ref's imports are counted": (overlays.OverlayWriter, "count"),
 }
 
 
@@ -74,7 +79,8 @@ def main(root: str, home: str, verb: str, *death: str) -> None:
         die_at(point, int(number), moment)
     index = Project(Path(root), Settings(data=Path(home))).index
     print("begun", flush=True)
-    index.index(Options(), force=verb == "rebuild", cancel=Cancel())
+    ref = None if verb in ("update", "rebuild") else tip_of(index.git, verb, Cancel())
+    index.index(Options(), force=verb == "rebuild", cancel=Cancel(), ref=ref)
     index.close()
 
 

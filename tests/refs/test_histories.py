@@ -51,11 +51,25 @@ CONTENTS = [
     "*.ts\nshop/\n",
     "\0\1\2 not a text",
 ]
+STALL = [
+    "def weigh(item):\n    return item.grams\n",
+    "def weigh(item):\n    # by the pound\n    return item.pounds\n",
+    "def price(item):\n    return weigh(item) * LIMIT\n",
+    "class Till:\n    def ring(self):\n        return weigh(1)\n\n    def open(self):\n        return self.ring()\n",
+    "class Till:\n    def ring(self, a):\n        return weigh(2)\n\n    def open(self):\n        self.ring(1)\n",
+    "def total(items):\n    return sum(map(price, items))\n",
+    "LIMIT = 3\n",
+    "def WEIGH(crate):\n    return crate.heavy\n",
+]
+"""Pieces of larger files: an edit leaves most chunks as they were, moved or not."""
+stalls = st.lists(st.sampled_from(STALL), min_size=3, max_size=7).map("\n\n".join)
 QUERIES = ["weigh", "total of the items", "Till", "heavy crate limit", "open_till", "show"]
+WORDS = ["weigh", "till", "item", "limit", "crate", "grams", "ring", "pounds"]
 NAMES = ["weigh", "Till", "total", "limit"]
 BRANCHES = ["main", "feature", "fix/till", "next"]
 
-edits = st.dictionaries(st.sampled_from(PATHS), st.sampled_from([*CONTENTS, None]), min_size=1, max_size=6)
+contents = st.one_of(stalls, st.sampled_from([*CONTENTS, None]))
+edits = st.dictionaries(st.sampled_from(PATHS), contents, min_size=1, max_size=6)
 steps = st.one_of(
     st.tuples(st.just("commit"), st.sampled_from(BRANCHES), edits),
     st.tuples(st.just("branch"), st.sampled_from(BRANCHES), st.sampled_from(BRANCHES)),
@@ -191,7 +205,7 @@ def told(view: View) -> dict[str, Any]:
         "files": [tuple(file) for file in files],
         "extent": view.extent,
         "counts": view.counts(),
-        "frequency": {word: view.frequency(word) for word in ("weigh", "till", "item", "limit", "crate")},
+        "frequency": {word: view.frequency(word) for word in WORDS},
         "symbols": {name: sorted((each[0].path, each[1].path) for each in view.named(name)) for name in NAMES},
         "references": {
             (file.path, symbol.path): sorted(

@@ -8,7 +8,7 @@ there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -17,12 +17,11 @@ import numpy as np
 from codecairn.cancel import Cancel
 from codecairn.embed.encoder import Encoder, Passage
 from codecairn.errors import EncoderFailed
-from codecairn.parse.chunks import own_lines
-from codecairn.parse.facts import Chunk
+from codecairn.index.differing import texts_of
 from codecairn.store.index import IndexStore
 from codecairn.store.segments import Placed, Segment, Segments
 from codecairn.store.vectors import VectorFiles
-from codecairn.store.version import FileVersion, unpacked, unpacked_lines
+from codecairn.store.version import FileVersion, unpacked_lines
 
 _SLICE = 512
 """Passages between two looks at whether the run was cancelled, and two steps of what is kept."""
@@ -58,10 +57,11 @@ class Vectors:
         if passages:
             self._files.write(segment, self._encoder.passages(passages))
             self.made += len(passages)
-        ends = np.cumsum([len(version.chunks) for version in versions]) + segment.rows
+        counts = [len(version.own) for version in versions]
+        ends = np.cumsum(counts) + segment.rows
         return segment, [
-            Placed(version.id, int(end) - len(version.chunks), len(version.chunks))
-            for version, end in zip(versions, ends, strict=True)
+            Placed(version.id, int(end) - count, count)
+            for version, count, end in zip(versions, counts, ends, strict=True)
         ]
 
     def catch_up(self, layer: int, *, is_whole: bool = True) -> list[str]:
@@ -109,19 +109,10 @@ class Vectors:
 
 
 def passages_of(version: FileVersion, encoder: Encoder) -> Iterator[Passage]:
+    """Of each chunk that is a version's own: what its basis has, has vectors."""
     terms = unpacked_lines(version.terms)
-    texts = _texts(version) if encoder.reads_text else [""] * len(version.chunks)
-    for chunk, text in zip(version.chunks, texts, strict=True):
+    texts = texts_of(version) if encoder.reads_text else [""] * len(version.chunks)
+    for number in version.own:
+        chunk = version.chunks[number]
         name = version.symbols[chunk.symbol].path if chunk.symbol >= 0 else chunk.title
-        yield Passage(version.path, name, terms[chunk.number], text)
-
-
-def _texts(version: FileVersion) -> list[str]:
-    lines = unpacked(version.text).decode("utf-8", "replace").split("\n")
-    chunks = [Chunk(each.start_line, each.end_line, each.symbol) for each in version.chunks]
-    return ["\n".join(_own(lines, ranges)) for ranges in own_lines(chunks)]
-
-
-def _own(lines: list[str], ranges: Iterable[tuple[int, int]]) -> Iterator[str]:
-    for first, last in ranges:
-        yield from lines[first - 1 : last]
+        yield Passage(version.path, name, terms[number], texts[number])

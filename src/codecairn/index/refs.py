@@ -66,7 +66,7 @@ class Refs:
         here = tips(self._git, self._run.cancel)
         for name in sorted({*known, *also, *([current] if current else [])} - {base.name}):
             commit = here.get(name) or (name if OBJECT_ID.fullmatch(name) else None)
-            if commit is not None and not self._is_current(known.get(name), commit):
+            if commit is not None and not self._is_done(known.get(name), commit):
                 self._attempted(Tip(name, commit), base)
 
     def _attempted(self, tip: Tip, base: Layer) -> None:
@@ -85,10 +85,14 @@ class Refs:
             assert base is not None, "a ref that has a commit was named"
             return base
         known = next((each for each in self._store.refs(self._scope.key) if each.name == tip.name), None)
-        return known if known and self._is_current(known, tip.commit) else self._laid(tip, base)
+        return known if known and self._is_done(known, tip.commit) else self._laid(tip, base)
 
     def _is_current(self, layer: Layer | None, commit: str) -> bool:
         return layer is not None and layer.head == commit and layer.extractors == self._readers and not self._run.anew
+
+    def _is_done(self, layer: Layer | None, commit: str) -> bool:
+        """Whether a run that laid a ref also came to count its imports."""
+        return self._is_current(layer, commit) and layer is not None and layer.counted == layer.generation
 
     def _based(self) -> Layer | None:
         """The base at the tip of the default branch; None where nothing was ever committed."""
@@ -128,7 +132,7 @@ class Refs:
 
     def _laid(self, tip: Tip, base: Layer) -> Layer:
         change = self._between(base, tip)
-        last = read_entries(self._run, self._scope.prefix, change.entries)
+        last = read_entries(self._run, self._scope.prefix, change.entries, base)
         facts = self._facts(tip, change)
         entries = [*last.entries, *map(gone, sorted(change.gone))]
         layer = self._writer.lay(self._scope, tip.name, base, last.versions, entries, last.vectors, **facts)

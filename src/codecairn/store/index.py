@@ -14,13 +14,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from codecairn.errors import CairnError, IndexIncompatible
+from codecairn.store.differences import PARTS, Bodies
 from codecairn.store.layers import Layer, base_in, folder_in, layer_in, layer_of, refs_in
 from codecairn.store.schema import SCHEMA, TABLES
-from codecairn.store.version import ChunkRow, FileVersion, Stat, SymbolRow
+from codecairn.store.version import FileVersion, Stat
 
 _BUSY_S = 10.0
-SYMBOL_COLUMNS = ", ".join(SymbolRow.__struct_fields__)
-CHUNK_COLUMNS = ", ".join(ChunkRow.__struct_fields__)
 _MOST_IDLE_READERS = 8
 
 
@@ -32,6 +31,13 @@ class Entry(NamedTuple):
     reason: str
     detail: str
     stat: Stat
+
+
+class Form(NamedTuple):
+    basis: int | None
+    """What a version is kept as a difference to."""
+    is_basis: bool
+    """Whether others are kept as differences to it."""
 
 
 @dataclass(frozen=True)
@@ -208,8 +214,8 @@ class IndexStore:
                 (layer,),
             ).fetchone()
             vectors = database.execute(
-                "SELECT total(rows) FROM manifest JOIN vector ON vector.file = manifest.file WHERE layer = ? "
-                "GROUP BY segment ORDER BY 1 DESC LIMIT 1",
+                "SELECT total(chunks) FROM manifest JOIN file ON file.id = manifest.file "
+                "JOIN vector ON vector.file = manifest.file WHERE layer = ? GROUP BY segment ORDER BY 1 DESC LIMIT 1",
                 (layer,),
             ).fetchone()
         indexed, symbols, chunks, lines, terms = (int(each) for each in row)
@@ -256,18 +262,43 @@ class IndexStore:
         return row[0] if row else None
 
     def load(self, file: int) -> FileVersion | None:
+        """A version with its parts whole, whatever it is a difference to."""
         with self.reading() as database:
             row = database.execute(
-                "SELECT id, path, blob, language, package, lines, size, error_nodes, complaint, text, links, "
-                "body.terms, uses, head FROM file JOIN body ON body.file = file.id WHERE file.id = ?",
+                "SELECT id, path, blob, language, package, lines, size, error_nodes, complaint, basis FROM file "
+                "WHERE id = ?",
                 (file,),
             ).fetchone()
             if row is None:
                 return None
-            symbols = database.execute(f"SELECT {SYMBOL_COLUMNS} FROM symbol WHERE file = ? ORDER BY number", (file,))  # noqa: S608
-            chunks = database.execute(f"SELECT {CHUNK_COLUMNS} FROM chunk WHERE file = ? ORDER BY number", (file,))  # noqa: S608
-            heads = [SymbolRow(*each) for each in symbols], [ChunkRow(*each) for each in chunks]
-        return msgspec.convert((*row[:9], *heads, *row[9:]), FileVersion)
+            *head, basis = row
+            bodies = Bodies(database)
+            parts = [bodies.packed(file, part) for part in PARTS]
+            shared = bodies.shared(file) if basis is not None else []
+            whole = (*head, *bodies.rows(file, basis), *parts, bodies.head(file), basis, shared)
+        return msgspec.convert(whole, FileVersion)
+
+    def bases(self, layer: int, paths: Iterable[str]) -> dict[str, int]:
+        """For each of these paths that a layer has a version of, the version that another one of the path may be kept
+        as a difference to: its own, or that one's basis."""
+        found = {}
+        with self.reading() as database:
+            for path in paths:
+                row = database.execute(
+                    "SELECT file.path, ifnull(basis, id) FROM manifest JOIN file ON file.id = manifest.file "
+                    "WHERE layer = ? AND manifest.path = ?",
+                    (layer, path),
+                ).fetchone()
+                if row:
+                    found[row[0]] = row[1]
+        return found
+
+    def form(self, file: int) -> Form | None:
+        """In what form a version is kept; None where it is not known at all."""
+        ask = "SELECT basis, EXISTS (SELECT 1 FROM file AS other WHERE other.basis = file.id) FROM file WHERE id = ?"
+        with self.reading() as database:
+            row = database.execute(ask, (file,)).fetchone()
+        return Form(row[0], bool(row[1])) if row else None
 
     def unsearchable(self, ids: Sequence[int]) -> list[int]:
         """Which of these known versions have lost their documents since nothing named them."""

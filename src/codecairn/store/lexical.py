@@ -1,6 +1,7 @@
 """The lexical index: one tantivy document a chunk, found by the terms of its text, name and path.
 
-    key     the file version, as text: what deletion goes by (a deletion by number matches nothing)
+    key     the file version, as text: what deletion goes by (a deletion by number matches nothing). Documents of a
+            version that is kept as a difference have a second one, DIFFERENCE: nearly all of them are other branches'
     file, number   the same as columns, so that a hit is known without reading a document
     name, path, body   analysed terms (words.py), space-separated
     place   `code` or `beside`: what lies beside the product's code has candidates of its own
@@ -26,6 +27,7 @@ from codecairn.store.version import FileVersion, unpacked_lines
 from codecairn.words import analysed
 
 ANALYSED = ("name", "path", "body")
+DIFFERENCE = "difference"
 _HEAP = 30_000_000
 """Bytes for the writer's one thread. With tantivy's least (15 MB) a repository of 500,000 lines is cut in pieces
 that are merged again at twice the cost."""
@@ -103,10 +105,11 @@ def _documents(version: FileVersion) -> Iterator[Any]:
     terms, uses = unpacked_lines(version.terms), unpacked_lines(version.uses)
     path = analysed(version.path)
     place = "code" if place_of(version.path, version.language) == "code" else "beside"
-    for chunk in version.chunks:
+    keys = [key_of(version.id), *([DIFFERENCE] if version.basis is not None else [])]
+    for chunk in map(version.chunks.__getitem__, version.own):
         symbol = version.symbols[chunk.symbol] if chunk.symbol >= 0 else None
         yield Document(
-            key=[key_of(version.id)], file=[version.id], number=[chunk.number], place=[place],
+            key=keys, file=[version.id], number=[chunk.number], place=[place],
             name=[analysed(symbol.path if symbol else chunk.title)], path=[path],
             body=[terms[chunk.number]], uses=[uses[chunk.number]],
         )  # fmt: skip

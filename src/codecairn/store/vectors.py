@@ -103,9 +103,11 @@ class Field:
         self.chunks = sum(each.rows for each in ordered)
         self._rows = files.rows(segment)
         self._signs = _as_words(files.signs(segment))
-        self._file = [each.file for each in ordered]
+        self._ordered = ordered
         self._first = np.array([each.first for each in ordered], np.int64)
-        self._at = {each.file: each for each in ordered}
+        self._at: dict[int, list[Placed]] = {}
+        for each in ordered:
+            self._at.setdefault(each.file, []).append(each)
         self._sums: dict[int, npt.NDArray[np.int64]] = {}
         self._hidden = np.ones(segment.rows, np.bool_)
         for each in ordered:
@@ -138,32 +140,42 @@ class Field:
         return [self._near(int(near[at]), float(cosine[at])) for at in order]
 
     def _near(self, row: int, cosine: float) -> Near:
-        at = int(np.searchsorted(self._first, row, side="right")) - 1
-        return Near(self._file[at], row - int(self._first[at]), cosine)
+        at = self._ordered[int(np.searchsorted(self._first, row, side="right")) - 1]
+        return Near(at.file, at.number + row - at.first, cosine)
 
     def similar(self, query: Row, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
         """How near each of these chunks is; those without a vector are left out."""
-        known = [(place, self._at[place[0]].first + place[1]) for place in places if place[0] in self._at]
+        known = [(place, self._row(*place)) for place in places if place[0] in self._at]
         if not known:
             return {}
         cosine = cosines(self._rows[[row for _, row in known]], query)
         return {place: float(each) for (place, _), each in zip(known, cosine, strict=True)}
 
+    def _row(self, file: int, number: int) -> int:
+        return next(
+            each.first + number - each.number
+            for each in self._at[file]
+            if each.number <= number < each.number + each.rows
+        )
+
     def similar_files(self, query: Row, files: Iterable[int]) -> dict[int, NearFile]:
         """How near each of these files is: as a whole, by the sum of its rows, and by its nearest rows."""
-        known = [self._at[file] for file in files if file in self._at and self._at[file].rows]
+        known = [file for file in files if file in self._at]
         if not known:
             return {}
-        whole = cosines(np.stack([self._sum(each.file) for each in known]), query)
-        rows = np.concatenate([self._rows[each.first : each.first + each.rows] for each in known])
-        each_row = np.split(cosines(rows, query), np.cumsum([each.rows for each in known])[:-1])
+        whole = cosines(np.stack([self._sum(file) for file in known]), query)
+        rows = [self._rows_of(file) for file in known]
+        each_row = np.split(cosines(np.concatenate(rows), query), np.cumsum([len(each) for each in rows])[:-1])
         best = [float(np.sort(found)[::-1][:_NEAREST_OF_FILE].mean()) for found in each_row]
-        return {each.file: NearFile(float(at), near) for each, at, near in zip(known, whole, best, strict=True)}
+        return {file: NearFile(float(at), near) for file, at, near in zip(known, whole, best, strict=True)}
+
+    def _rows_of(self, file: int) -> Rows:
+        parts = [self._rows[each.first : each.first + each.rows] for each in self._at[file]]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _sum(self, file: int) -> npt.NDArray[np.int64]:
         if file not in self._sums:
-            at = self._at[file]
-            self._sums[file] = self._rows[at.first : at.first + at.rows].sum(axis=0, dtype=np.int64)
+            self._sums[file] = self._rows_of(file).sum(axis=0, dtype=np.int64)
         return self._sums[file]
 
 

@@ -12,18 +12,21 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from codecairn.store.index import CHUNK_COLUMNS, SYMBOL_COLUMNS, IndexStore
+from codecairn.store.differences import CHUNK_COLUMNS, SYMBOL_COLUMNS, Bodies, Rows, folded
+from codecairn.store.documents import Documents
+from codecairn.store.index import IndexStore
 from codecairn.store.layers import Layer, base_in, counted, folder_in, is_gone, layer_in, visible
-from codecairn.store.lexical import Lexical, key_of
+from codecairn.store.lexical import Lexical
 from codecairn.store.segments import segments_in, visible_in
-from codecairn.store.version import ChunkRow, SymbolRow, unpacked, unpacked_lines
+from codecairn.store.standins import Place, StandIns
+from codecairn.store.version import ChunkRow, SymbolRow, lines_of
 
 if TYPE_CHECKING:
     from codecairn.store.vectors import Field
@@ -55,6 +58,8 @@ class Hit:
     score: float
 
 
+Found = tuple[float, Place | None]
+"""A document's score, and the chunk it stands for in a view."""
 _FILES = "SELECT file.id, manifest.path, language, package, lines FROM manifest JOIN file ON file.id = file WHERE"
 _CHUNK_FIELDS = ", ".join(f"chunk.{name}" for name in ChunkRow.__struct_fields__)
 _SYMBOL_FIELDS = ", ".join(f"symbol.{name}" for name in SymbolRow.__struct_fields__)
@@ -89,14 +94,16 @@ class View:
         self._vectors = vectors
         self.is_blocked = is_blocked
         self._database = database
-        self._searcher = lexical.searcher()
-        self._schema = lexical.schema
+        self._bodies = Bodies(database)
+        self._stand_ins = StandIns(database, self._visible)
+        self._documents = Documents(lexical, database, self._visible, self._stand_ins)
         self._files: dict[int, FileRow | None] = {}
         self._importers: dict[str, int] = {}
         self._met_chunks: dict[tuple[int, int], ChunkRow] = {}
         self._met_symbols: dict[tuple[int, int], SymbolRow] = {}
         self._symbols: dict[int, list[SymbolRow]] = {}
         self._chunks: dict[int, list[ChunkRow]] = {}
+        self._differences: dict[int, Rows] = {}
 
     @property
     def state(self) -> tuple[int, int, int]:
@@ -182,20 +189,17 @@ class View:
         return (file for file in map(FileRow._make, rows) if not self.is_blocked(file.path))
 
     def text(self, file: int) -> str:
-        (row,) = self._database.execute("SELECT text FROM body WHERE file = ?", (file,)).fetchall()
-        return unpacked(row[0]).decode("utf-8", "replace")
+        return self._bodies.part(file, "text").decode("utf-8", "replace")
 
     def links(self, file: int) -> bytes:
         """A version's links, as `link_table` reads them."""
-        (row,) = self._database.execute("SELECT links FROM body WHERE file = ?", (file,)).fetchall()
-        return unpacked(row[0])
+        return self._bodies.part(file, "links")
 
     def terms(self, file: int) -> list[str]:
         """The analysed text of each chunk of a file."""
         found = _recent_terms.get(file)
         if found is None:
-            (row,) = self._database.execute("SELECT terms FROM body WHERE file = ?", (file,)).fetchall()
-            found = unpacked_lines(row[0])
+            found = lines_of(self._bodies.part(file, "terms"))
             with _recent_lock:
                 _recent_terms[file] = found
                 if len(_recent_terms) > _MOST_RECENT_TERMS:
@@ -204,14 +208,15 @@ class View:
 
     def head(self, file: int) -> str:
         """What a file says of its package and its imports."""
-        (row,) = self._database.execute("SELECT head FROM body WHERE file = ?", (file,)).fetchall()
-        return str(row[0])
+        return self._bodies.head(file)
 
     # Symbols and chunks.
 
     def symbol(self, file: int, number: int) -> SymbolRow | None:
         if (file, number) in self._met_symbols:
             return self._met_symbols[file, number]
+        if file in self._stand_ins:
+            return next((each for each in self.symbols(file) if each.number == number), None)
         row = self._database.execute(
             f"SELECT {SYMBOL_COLUMNS} FROM symbol WHERE file = ? AND number = ?",  # noqa: S608 - our own names
             (file, number),
@@ -219,6 +224,8 @@ class View:
         return SymbolRow(*row) if row else None
 
     def symbols(self, file: int) -> list[SymbolRow]:
+        if file in self._stand_ins:
+            return self._rows_of(file)[0]
         if file not in self._symbols:
             rows = self._database.execute(
                 f"SELECT {SYMBOL_COLUMNS} FROM symbol WHERE file = ? ORDER BY number",  # noqa: S608 - our own names
@@ -226,6 +233,12 @@ class View:
             )
             self._symbols[file] = [SymbolRow(*row) for row in rows]
         return self._symbols[file]
+
+    def _rows_of(self, file: int) -> Rows:
+        """The symbols and chunks of a difference."""
+        if file not in self._differences:
+            self._differences[file] = self._bodies.rows(file, self._stand_ins.basis[file])
+        return self._differences[file]
 
     def named(self, name: str) -> list[tuple[FileRow, SymbolRow]]:
         """Every visible symbol of this name, whatever its case."""
@@ -235,16 +248,26 @@ class View:
             "CROSS JOIN file ON file.id = symbol.file WHERE symbol.name = ? COLLATE NOCASE",
             (name,),
         ).fetchall()
-        found = ((FileRow(*row[:5]), SymbolRow(*row[5:])) for row in rows)
-        return [(file, symbol) for file, symbol in found if not self.is_blocked(file.path)]
+        whole = [(FileRow(*row[:5]), SymbolRow(*row[5:])) for row in rows]
+        found = [each for each in whole if not self.is_blocked(each[0].path)]
+        return [*found, *self._named_in_differences(name)] if self._stand_ins else found
+
+    def _named_in_differences(self, name: str) -> Iterator[tuple[FileRow, SymbolRow]]:
+        for id_ in sorted(self._stand_ins.named(name)):
+            file = self.file(id_)
+            for symbol in self.symbols(id_) if file is not None else ():
+                if file is not None and folded(symbol.name) == folded(name):
+                    yield file, symbol
 
     def names(self) -> list[str]:
         """Every name that some version's symbol has, each once; not each of them is visible."""
-        return [row[0] for row in self._database.execute("SELECT DISTINCT name FROM symbol")]
+        return [row[0] for row in self._database.execute("SELECT name FROM symbol UNION SELECT name FROM added")]
 
     def chunk(self, file: int, number: int) -> ChunkRow:
         if (file, number) in self._met_chunks:
             return self._met_chunks[file, number]
+        if file in self._stand_ins:
+            return self.chunks(file)[number]
         (row,) = self._database.execute(
             f"SELECT {CHUNK_COLUMNS} FROM chunk WHERE file = ? AND number = ?",  # noqa: S608 - our own names
             (file, number),
@@ -253,7 +276,8 @@ class View:
 
     def meet(self, places: Sequence[tuple[int, int]]) -> None:
         """Read these chunks, as far as they are visible, with their files and symbols: one question, not hundreds."""
-        rows = self._database.execute(self._meeting, (msgspec.json.encode(places).decode(),))
+        whole = [each for each in places if each[0] not in self._stand_ins]
+        rows = self._database.execute(self._meeting, (msgspec.json.encode(whole).decode(),))
         for row in rows:
             file, chunk, symbol = FileRow(*row[:5]), ChunkRow(*row[6:_SYMBOL_AT]), row[_SYMBOL_AT:]
             if self.is_blocked(file.path):
@@ -263,10 +287,12 @@ class View:
             self._met_chunks[file.id, chunk.number] = chunk
             if symbol[0] is not None:
                 self._met_symbols[file.id, chunk.symbol] = SymbolRow(*symbol)
-        for file_id, _ in places:
+        for file_id, _ in whole:
             self._files.setdefault(file_id, None)
 
     def chunks(self, file: int) -> list[ChunkRow]:
+        if file in self._stand_ins:
+            return self._rows_of(file)[1]
         if file not in self._chunks:
             rows = self._database.execute(
                 f"SELECT {CHUNK_COLUMNS} FROM chunk WHERE file = ? ORDER BY number",  # noqa: S608 - our own names
@@ -279,8 +305,8 @@ class View:
 
     @property
     def documents(self) -> int:
-        """How many documents the searcher sees, visible or not: another count means that somebody has written."""
-        return int(self._searcher.num_docs)
+        """How many documents there are, visible or not: another count means that somebody has written."""
+        return self._documents.count
 
     @cached_property
     def extent(self) -> Extent:
@@ -294,44 +320,35 @@ class View:
         self, weighted: Sequence[tuple[str, str, float]], place: str, most: int, is_wanted: Callable[[Hit], bool]
     ) -> list[Hit]:
         """The best visible, wanted chunks of a place for terms (field, term, weight), by the lexical index's score."""
-        from tantivy import Occur, Query  # noqa: PLC0415
-
-        should = [
-            (Occur.Should, Query.boost_query(Query.term_query(self._schema, field, term, "freq"), weight))
-            for field, term, weight in weighted
+        hits = [
+            hit
+            for query in self._documents.queries(weighted, place)
+            for hit in self._best(partial(self._documents.found, query), most, is_wanted)
         ]
-        if not should:
-            return []
-        there = Query.boost_query(Query.term_query(self._schema, "place", place, "basic"), 0.0)
-        query = Query.boolean_query([(Occur.Must, there), (Occur.Must, Query.boolean_query(should))])
+        return sorted(hits, key=lambda hit: -hit.score)[:most]
+
+    def _best(self, ask: Callable[[int], list[Found]], most: int, is_wanted: Callable[[Hit], bool]) -> list[Hit]:
         asked, seen, hits = most, 0, list[Hit]()
         while len(hits) < most:
-            found = self._searcher.search(query, asked).hits
+            found = ask(asked)
             hits += filter(is_wanted, self._shown(found[seen:]))
             if len(found) < asked:
                 break
             seen, asked = asked, asked * 4  # what is not ours, or not wanted, stood before what is
         return hits[:most]
 
-    def _shown(self, found: list[Any]) -> list[Hit]:
-        places = [place for _, place in found]
-        files = self._searcher.fast_field_values("file", places)
-        numbers = self._searcher.fast_field_values("number", places)
-        self.meet(list(zip(files, numbers, strict=True)))
-        hits = [Hit(file, number, score) for (score, _), file, number in zip(found, files, numbers, strict=True)]
+    def _shown(self, found: list[Found]) -> list[Hit]:
+        hits = [Hit(*place, score) for score, place in found if place is not None]
+        self.meet([(hit.file, hit.number) for hit in hits])
         return [hit for hit in hits if self.file(hit.file) is not None]
 
-    def frequency(self, term: str, field: str = "body") -> int:
+    def frequency(self, term: str) -> int:
         """In how many visible chunks a term occurs."""
-        from tantivy import Occur, Query  # noqa: PLC0415
+        return self._documents.frequency(term)
 
-        wanted = Query.term_query(self._schema, field, term, "basic")
-        count = self._searcher.search(wanted, 1, count=True).count
-        if not count or not self._foreign:
-            return int(count or 0)
-        foreign = Query.term_set_query(self._schema, "key", self._foreign)
-        both = Query.boolean_query([(Occur.Must, wanted), (Occur.Must, foreign)])
-        return int(count) - int(self._searcher.search(both, 1, count=True).count or 0)
+    def using(self, identifier: str) -> list[int]:
+        """The versions in whose text an identifier stands as it is written; not each of them is visible."""
+        return sorted(self._documents.using(identifier))
 
     def field(self, encoder: str) -> Field | None:
         """The vectors that an encoder made of what is visible; None where it made none, or they are lost."""
@@ -340,31 +357,12 @@ class View:
         segment = next((each for each in segments_in(self._database) if each.encoder == encoder), None)
         if segment is None:
             return None
-        placed = visible_in(self._database, segment, self._visible)
+        placed = visible_in(self._database, segment, self._visible, self._stand_ins)
         shown = [rows for path, rows in placed if not self.is_blocked(path)]
         try:
             return Field(VectorFiles(self._vectors), segment, shown)
         except (OSError, ValueError):  # the next run makes them again
             return None
-
-    def using(self, identifier: str) -> list[int]:
-        """The versions in whose text an identifier stands as it is written; not each of them is visible."""
-        from tantivy import Query  # noqa: PLC0415
-
-        query = Query.term_query(self._schema, "uses", identifier, "basic")
-        most = self._searcher.search(query, 1, count=True).count or 0
-        places = [place for _, place in self._searcher.search(query, most).hits] if most else []
-        return sorted(set(self._searcher.fast_field_values("file", places)))
-
-    @cached_property
-    def _foreign(self) -> list[str]:
-        """Versions with documents in the lexical index that are not visible here; those on their way in or out too."""
-        rows = self._database.execute(
-            "SELECT id FROM file WHERE searchable = 1 AND NOT EXISTS "  # noqa: S608 - our own names
-            f"(SELECT 1 FROM manifest WHERE manifest.file = file.id AND {self._visible}) "
-            "UNION SELECT file FROM dropped"
-        )
-        return [key_of(row[0]) for row in rows]
 
 
 @contextmanager

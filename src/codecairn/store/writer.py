@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from codecairn.store.index import CHUNK_COLUMNS, SYMBOL_COLUMNS, Entry, IndexStore
+from codecairn.store.differences import CHUNK_COLUMNS, SYMBOL_COLUMNS, insert_difference
+from codecairn.store.index import Entry, IndexStore
 from codecairn.store.layers import Layer, folder_in
 from codecairn.store.segments import Placed, Segment, add_rows
 from codecairn.store.version import FileVersion
@@ -92,17 +93,11 @@ class IndexWriter:
         """Forget versions that nothing has named for a day."""
         limit = (time.time() if now is None else now) - _KEPT_UNNAMED_S
         with self.writing() as database:
-            ids = database.execute(
-                "SELECT id FROM file WHERE unnamed_since < ? AND searchable = 0", (limit,)
-            ).fetchall()
-            for statement in (
-                "DELETE FROM symbol WHERE file = ?",
-                "DELETE FROM chunk WHERE file = ?",
-                "DELETE FROM body WHERE file = ?",
-                "DELETE FROM vector WHERE file = ?",
-                "DELETE FROM file WHERE id = ?",
-            ):
-                database.executemany(statement, ids)
+            old = "FROM file WHERE unnamed_since < ? AND searchable = 0"
+            ids = database.execute(f"SELECT id {old}", (limit,)).fetchall()
+            bases = {row[0] for row in database.execute(f"SELECT basis {old} AND basis IS NOT NULL", (limit,))}
+            delete_versions(database, [row[0] for row in ids])
+            mark_unnamed(database, bases)
         return len(ids)
 
     def forget(self, layer: int) -> None:
@@ -117,6 +112,14 @@ class IndexWriter:
             mark_unnamed(database, {row[0] for row in named})
 
 
+def delete_versions(database: sqlite3.Connection, ids: Iterable[int]) -> None:
+    """All that is kept of versions which nothing names, and that nothing is a difference to."""
+    rows = [(each,) for each in ids]
+    for table in ("symbol", "chunk", "body", "difference", "added", "vector"):
+        database.executemany(f"DELETE FROM {table} WHERE file = ?", rows)  # noqa: S608 - our own names
+    database.executemany("DELETE FROM file WHERE id = ?", rows)
+
+
 def set_facts(database: sqlite3.Connection, layer: int, facts: Mapping[str, Any]) -> None:
     columns = ", ".join(f"{name} = ?" for name in facts)
     values = [msgspec.json.encode(each).decode() if isinstance(each, dict) else each for each in facts.values()]
@@ -129,27 +132,35 @@ def insert_versions(database: sqlite3.Connection, versions: Sequence[FileVersion
     ordered = sorted(versions, key=lambda each: each.id)
     database.executemany("DELETE FROM dropped WHERE file = ?", [(each.id,) for each in ordered])
     database.executemany(
-        "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, NULL)",
+        "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, NULL, ?)",
         [
             (
                 each.id, each.path, each.blob, each.language, each.package, each.lines, each.size, each.error_nodes,
                 each.complaint, len(each.symbols), len(each.chunks), sum(chunk.length for chunk in each.chunks),
+                each.basis,
             )
             for each in ordered
         ],
     )  # fmt: skip
+    _insert_bodies(database, [each for each in ordered if each.basis is None])
+    for each in ordered:
+        if each.basis is not None:
+            insert_difference(database, each)
+
+
+def _insert_bodies(database: sqlite3.Connection, whole: Sequence[FileVersion]) -> None:
     database.executemany(
         "INSERT OR REPLACE INTO body VALUES (?, ?, ?, ?, ?, ?)",
-        [(each.id, each.text, each.links, each.terms, each.uses, each.head) for each in ordered],
+        [(each.id, each.text, each.links, each.terms, each.uses, each.head) for each in whole],
     )
     astuple = msgspec.structs.astuple
     database.executemany(
         f"INSERT OR REPLACE INTO symbol (file, {SYMBOL_COLUMNS}) VALUES ({', '.join('?' * 15)})",  # noqa: S608 - our own names
-        [(each.id, *astuple(symbol)) for each in ordered for symbol in each.symbols],
+        [(each.id, *astuple(symbol)) for each in whole for symbol in each.symbols],
     )
     database.executemany(
         f"INSERT OR REPLACE INTO chunk (file, {CHUNK_COLUMNS}) VALUES ({', '.join('?' * 7)})",  # noqa: S608 - our own names
-        [(each.id, *astuple(chunk)) for each in ordered for chunk in each.chunks],
+        [(each.id, *astuple(chunk)) for each in whole for chunk in each.chunks],
     )
 
 
@@ -185,7 +196,9 @@ def _write_importers(database: sqlite3.Connection, layer: int, importers: Mappin
 
 
 def mark_unnamed(database: sqlite3.Connection, ids: set[int]) -> None:
+    """Those of these that no manifest names, and that no other version is a difference to."""
     database.executemany(
-        "UPDATE file SET unnamed_since = ? WHERE id = ? AND NOT EXISTS (SELECT 1 FROM manifest WHERE file = ?)",
-        [(time.time(), each, each) for each in ids],
+        "UPDATE file SET unnamed_since = ?1 WHERE id = ?2 AND NOT EXISTS (SELECT 1 FROM manifest WHERE file = ?2) "
+        "AND NOT EXISTS (SELECT 1 FROM file AS other WHERE other.basis = ?2)",
+        [(time.time(), each) for each in ids],
     )

@@ -1,0 +1,199 @@
+"""Versions that are kept as differences: what is stored of them, what is read back, and how long a basis stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codecairn.cancel import Cancel
+from codecairn.index.differing import kept_as
+from codecairn.index.digest import digest_blob
+from codecairn.index.live import Opened, ProjectIndex
+from codecairn.index.run import Options
+from codecairn.source.refs import tip_of
+from codecairn.store.differences import needed
+from codecairn.store.index import Entry, IndexStore
+from codecairn.store.layers import Layer, Scope
+from codecairn.store.overlays import NO_STAMP, OverlayWriter
+from codecairn.store.version import FileVersion
+from codecairn.store.view import viewing
+from codecairn.store.writer import IndexWriter
+from codecairn.words import analysed
+from tests.support.indexes import LastingWorkers, contents, documents, faults, project_index
+from tests.support.repo import Repo
+
+FUNCTION = "def {0}(item):\n    lot = item.{0}\n    return lot * 2\n"
+TO_COME = 4e9
+
+
+def module(*names: str) -> str:
+    return "\n\n".join(FUNCTION.format(name) for name in names)
+
+
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LastingWorkers]:
+    pool = LastingWorkers(tmp_path_factory.mktemp("workers"), 1)
+    yield pool
+    pool.end()
+
+
+@pytest.fixture
+def shop(repo: Repo, tmp_path: Path, workers: LastingWorkers) -> Iterator[ProjectIndex]:
+    """A default branch of one file, and a branch on which one function of it is another and one is new."""
+    repo.commit("first", {"shop.py": module("apples", "pears", "plums", "quinces")})
+    repo.git("checkout", "--quiet", "-b", "work")
+    repo.commit("work", {"shop.py": module("apples", "pears", "cherries", "quinces", "figs")})
+    repo.git("checkout", "--quiet", "main")
+    with project_index(repo.path, tmp_path / "home", workers) as index:
+        index.index(Options(), force=False, cancel=Cancel())
+        yield index
+
+
+def lay(index: ProjectIndex, name: str = "work") -> tuple[Opened, Layer]:
+    index.index(Options(), force=False, cancel=Cancel(), ref=tip_of(index.git, name, Cancel()))
+    opened = index.opened()
+    assert opened is not None
+    return opened, layer_of(opened, name)
+
+
+def layer_of(opened: Opened, name: str) -> Layer:
+    return next(layer for layer in opened.store.refs(Scope("").key) if layer.name == name)
+
+
+def version_on(opened: Opened, name: str) -> FileVersion:
+    entry = opened.store.entry(layer_of(opened, name).id, "shop.py")
+    assert entry is not None
+    assert entry.file is not None
+    version = opened.store.load(entry.file)
+    assert version is not None
+    return version
+
+
+def is_known(opened: Opened, version: FileVersion) -> bool:
+    return opened.store.form(version.id) is not None
+
+
+def test_a_branchs_version_is_a_difference_to_the_bases(shop: ProjectIndex) -> None:
+    opened, _ = lay(shop)
+    base, version = version_on(opened, "main"), version_on(opened, "work")
+    assert base.basis is None
+    assert version.basis == base.id
+    assert version.shared == [0, 1, -1, 3, -1]
+    assert {number for file, number in documents(opened.lexical) if file == version.id} == {2, 4}
+    assert faults(opened.store, opened.lexical, at_rest=True) == []
+
+
+def test_words_are_counted_and_found_as_if_the_branch_were_alone(shop: ProjectIndex) -> None:
+    opened, layer = lay(shop)
+    with viewing(opened.store, opened.lexical, "", lambda _: False, layer.id) as view:
+        assert view is not None
+        words = ("lot", "apples", "plums", "cherries", "figs")
+        assert {word: view.frequency(analysed(word)) for word in words} == {
+            "lot": 5, "apples": 1, "plums": 0, "cherries": 1, "figs": 1,
+        }  # fmt: skip
+        (file,) = view.files()
+        found = view.proposals([("body", "lot", 1.0)], "code", 10, lambda _: True)
+        assert sorted((hit.file, hit.number) for hit in found) == [(file.id, number) for number in range(5)]
+        assert [view.using(name) for name in ("apples", "cherries")] == [[file.id], [file.id]]
+        assert view.using("plums") == []
+        assert [[symbol.start_line for _, symbol in view.named(name)] for name in ("QUINCES", "Figs", "plums")] == [
+            [16], [21], [],
+        ]  # fmt: skip
+
+
+def test_the_base_sees_nothing_of_the_branch(shop: ProjectIndex) -> None:
+    opened, _ = lay(shop)
+    with viewing(opened.store, opened.lexical, "", lambda _: False, layer_of(opened, "main").id) as view:
+        assert view is not None
+        assert [view.frequency(analysed(word)) for word in ("lot", "cherries")] == [4, 0]
+        assert len(view.proposals([("body", "lot", 1.0)], "code", 10, lambda _: True)) == 4
+        assert view.using("figs") == []
+        assert view.named("figs") == []
+
+
+def test_a_basis_outlives_the_base_that_had_it_and_goes_after_the_last_difference(
+    shop: ProjectIndex, repo: Repo
+) -> None:
+    opened, layer = lay(shop)
+    basis, version = version_on(opened, "main"), version_on(opened, "work")
+    repo.commit("another base", {"shop.py": module("oranges")})
+    shop.index(Options(), force=False, cancel=Cancel())
+    assert faults(opened.store, opened.lexical, at_rest=True) == []
+    writer = IndexWriter(opened.store)
+    writer.collect(now=TO_COME)
+    assert is_known(opened, basis)
+    assert version_on(opened, "work") == version
+
+    OverlayWriter(opened.store).drop([layer.id])
+    shop.index(Options(), force=False, cancel=Cancel())
+    writer.collect(now=TO_COME)
+    assert not is_known(opened, version)
+    assert is_known(opened, basis), "nothing has named it only since now"
+    shop.index(Options(), force=False, cancel=Cancel())
+    writer.collect(now=TO_COME)
+    assert not is_known(opened, basis)
+    assert faults(opened.store, opened.lexical, at_rest=True) == []
+
+
+def test_a_branch_that_is_merged_makes_its_difference_the_bases(shop: ProjectIndex, repo: Repo) -> None:
+    """And what is laid over it then is a difference to that one's basis, which is whole."""
+    opened, _ = lay(shop)
+    basis, version = version_on(opened, "main"), version_on(opened, "work")
+    repo.git("merge", "--quiet", "--ff-only", "work")
+    repo.git("checkout", "--quiet", "-b", "more")
+    repo.commit("more", {"shop.py": module("apples", "pears", "cherries", "quinces", "grapes")})
+    repo.git("checkout", "--quiet", "main")
+    shop.index(Options(), force=False, cancel=Cancel())
+    assert version_on(opened, "main").id == version.id
+    lay(shop, "more")
+    assert version_on(opened, "more").basis == basis.id
+    assert faults(opened.store, opened.lexical, at_rest=True) == []
+
+
+def test_what_is_read_anew_keeps_its_form(shop: ProjectIndex) -> None:
+    opened, _ = lay(shop)
+    before = {name: version_on(opened, name) for name in ("main", "work")}
+    shop.index(Options(), force=True, cancel=Cancel(), ref=tip_of(shop.git, "work", Cancel()))
+    again = shop.opened()
+    assert again is not None
+    assert again.folder == opened.folder
+    assert {name: version_on(opened, name) for name in ("main", "work")} == before
+    assert faults(opened.store, opened.lexical, at_rest=True) == []
+
+
+def test_what_layers_need_is_what_they_name_and_what_that_is_a_difference_to(shop: ProjectIndex) -> None:
+    opened, layer = lay(shop)
+    with opened.store.reading() as database:
+        found = needed(database, [layer.id])
+    assert found == {version_on(opened, "work").id, version_on(opened, "main").id}
+
+
+PIECES = [
+    FUNCTION.format("apples"), FUNCTION.format("pears"), "import os\nfrom shop import till as desk\n", "LIMIT = 3\n",
+    "class Till:\n    limit: int = 3\n\n    def ring(self) -> int:\n        return os.path.join(self.limit)\n",
+    "# Größe\n", "\n", "def broken(:\n", "\r\n", "x = '\u2028'\n",
+]  # fmt: skip
+texts = st.lists(st.sampled_from(PIECES), max_size=12).map("\n".join)
+
+
+@given(one=texts, other=texts, path=st.sampled_from(["shop.py", "notes.md", "web/cart.ts"]))
+def test_a_difference_reads_as_the_version_that_was_kept(
+    one: str, other: str, path: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    basis, version = (digest_blob("", path, text.encode()).version for text in (one, other))
+    if basis is None or version is None or basis.id == version.id:
+        return
+    store = IndexStore.create(tmp_path_factory.mktemp("store"))
+    writer = IndexWriter(store)
+    layer = writer.open_checkout("/shop", "")
+    writer.publish(layer.id, [basis], [Entry(path, basis.id, "", "", NO_STAMP)])
+    kept = kept_as(version, store, store.bases(layer.id, [path]))
+    writer.insert([kept])
+    assert kept.basis in (None, basis.id)
+    assert contents(store.load(version.id)) == contents(version)
+    assert contents(store.load(basis.id)) == contents(basis)
+    store.close()
