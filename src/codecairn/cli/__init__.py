@@ -17,12 +17,14 @@ COMMANDS = {
     "index": "Index a project, or bring its index up to date.",
     "instructions": "Check the instruction catalogue, or import rules into it.",
     "outline": "Print the symbols of files or folders.",
+    "prune-overlays": "Drop indexed branches that nobody has used for a while.",
     "projects": "List what is indexed on this machine, or prune what is gone.",
     "reference": "Print the reference of tools and commands as Markdown.",
     "refs": "Where a symbol is used, each use with its line.",
     "schemas": "Print the whole JSON Schemas of the tools.",
     "search": "Search the code of a project.",
     "serve": "Serve the tools over stdio, or over HTTP with --http.",
+    "state": "Take what is indexed to another clone of the repository, as one file.",
     "status": "Say whether a project is indexed, how much of it, and how fresh.",
     "symbol": "Print the definition of a name with its source.",
 }
@@ -37,7 +39,7 @@ class _Lazy(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"codecairn.cli.{cmd_name}").command
+        command: click.Command = importlib.import_module(f"codecairn.cli.{cmd_name.replace('-', '_')}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
