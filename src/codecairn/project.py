@@ -24,6 +24,7 @@ from codecairn.config import Settings, data_folder
 from codecairn.errors import Denied, InvalidInput, ProjectNotFound
 from codecairn.index.live import ProjectIndex
 from codecairn.index.overlays import Leases
+from codecairn.index.worktrees import Worktrees
 from codecairn.paths import Guard, has_control, printable
 from codecairn.rank.search import Searcher
 from codecairn.source.git import Git
@@ -70,6 +71,10 @@ class Project:
     @cached_property
     def leases(self) -> Leases:
         return Leases()
+
+    @cached_property
+    def worktrees(self) -> Worktrees:
+        return Worktrees(self.index)
 
     @cached_property
     def searcher(self) -> Searcher:
