@@ -53,7 +53,10 @@ OWNERS = {
     ),
     "read the environment": ({"config.py"}, r"\bos\.(environ|getenv|putenv)|\benviron\b"),
     "speak SQL": (
-        {f"store/{name}.py" for name in ("memory", "index", "layers", "overlays", "segments", "view", "writer", "committed")},
+        {
+            f"store/{name}.py"
+            for name in ("memory", "index", "layers", "overlays", "segments", "view", "writer", "committed")
+        },
         r"\bsqlite3\b",
     ),
     "catch everything": ({"tools/__init__.py", "serve/mcp.py"}, r"except\s*:|except\s+\(?(Base)?Exception\b"),
