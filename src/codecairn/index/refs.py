@@ -2,11 +2,13 @@
 
 The default branch is the base, whole; another ref is the difference between the two trees. A run that has brought the
 working tree up to date does the same for the base, for the branch that is checked out and for every ref indexed before
-that has moved; a ref that was never indexed is when somebody asks for it by name.
+that has moved; a ref that was never indexed is when somebody asks for it by name. Refs that are gone from the
+repository go from the index when nobody has asked for them in a month.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,17 +19,21 @@ from typing import TYPE_CHECKING, Any
 from codecairn.errors import CairnError, Cancelled
 from codecairn.index.blobs import read_entries
 from codecairn.index.digest import all_readers
+from codecairn.index.overlays import drop_gone
 from codecairn.source.git import OBJECT_ID
 from codecairn.source.objects import Entry, tree, tree_changes
 from codecairn.source.refs import Tip, default_branch, tips
 from codecairn.source.trees import RULE_NAMES, TreeSieve, rule_files, sieve_of
 from codecairn.source.walk import is_test
+from codecairn.store.index import IndexStore
 from codecairn.store.layers import Layer, Scope
 from codecairn.store.overlays import OverlayWriter, gone
 from codecairn.store.view import View, viewing
 
 if TYPE_CHECKING:
     from codecairn.index.run import Run
+
+log = logging.getLogger("codecairn.index")
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,8 @@ class Refs:
             commit = here.get(name) or (name if OBJECT_ID.fullmatch(name) else None)
             if commit is not None and not self._is_done(known.get(name), commit):
                 self._attempted(Tip(name, commit), base)
+        for name in drop_gone(self._store, self._git, self._run.cancel):
+            log.info("%s is gone from the repository and was not used for long: dropped from the index", name)
 
     def _attempted(self, tip: Tip, base: Layer) -> None:
         """One ref that cannot be read is no reason to leave the others out."""
@@ -112,15 +120,7 @@ class Refs:
         facts = self._facts(tip, change)
         base = self._writer.found_base(self._scope, tip.name, last.versions, last.entries, last.vectors, **facts)
         with viewing(self._store, self._run.lexical, str(self._run.source.root), self._is_blocked) as folder:
-            return self._finished(base, folder, self._differing(base, folder) if folder else ())
-
-    def _differing(self, base: Layer, folder: View) -> set[str]:
-        """The paths of which a working tree has another version than the base."""
-        one, other = (
-            {(entry.path, entry.file) for entry in self._store.manifest(layer.id).values() if entry.file is not None}
-            for layer in (base, folder.layer)
-        )
-        return {path for path, _ in one ^ other}
+            return self._finished(base, folder, differing(self._store, base, folder.layer) if folder else ())
 
     def _moved(self, base: Layer, tip: Tip) -> Layer:
         change = self._between(base, tip)
@@ -224,3 +224,12 @@ class Refs:
 def _differences(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
     """What changed, a count that is no more as none."""
     return {path: after.get(path, 0) for path in {*before, *after} if before.get(path, 0) != after.get(path, 0)}
+
+
+def differing(store: IndexStore, one: Layer, other: Layer) -> set[str]:
+    """The paths of which two whole layers have other versions."""
+    first, second = (
+        {(entry.path, entry.file) for entry in store.manifest(layer.id).values() if entry.file is not None}
+        for layer in (one, other)
+    )
+    return {path for path, _ in first ^ second}
