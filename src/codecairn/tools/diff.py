@@ -89,15 +89,15 @@ class DiffContext(Struct, frozen=True, kw_only=True):
 def diff_context(
     call: Call,
     *,
-    base_ref: Annotated[str | None, Meta(description="Default: the default branch")] = None,
-    head_ref: Annotated[str | None, Meta(description="Default: HEAD; live: the working tree")] = None,
+    base_ref: Annotated[str | None, Meta(description="Default: default branch")] = None,
+    head_ref: Annotated[str | None, Meta(description="Default: HEAD; live: files as they are")] = None,
     workspace: Workspace = None,
-    path_filter: Annotated[str | None, Meta(description="Only below this path")] = None,
+    path_filter: Annotated[str | None, Meta(description="Only below it")] = None,
     limit: Annotated[int, Meta(ge=1, le=1000, description="Most symbols")] = 50,
     cursor: Cursor = None,
 ) -> DiffContext:
-    """What a branch changed since it left the base, by symbol: added, modified, deleted, renamed, moved; signatures
-    and callers. For a review; git_diff has the lines."""
+    """What a branch changed, by symbol: signatures, renames, moves, callers. Use it to review one; git_diff has the
+    lines."""
     project = project_of(call, workspace)
     filters = Filters(path_filter=checked_path(path_filter)) if path_filter else Filters()
     offset = offset_of(cursor)
