@@ -47,7 +47,7 @@ The database is disposable: where its version is another than SCHEMA it is built
 
 from __future__ import annotations
 
-SCHEMA = 7
+SCHEMA = 8
 GONE = "gone"
 """The reason of a path that the base has and a ref laid over it has not."""
 
