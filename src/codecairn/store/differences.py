@@ -40,9 +40,7 @@ class Bodies:
 
     def part(self, file: int, part: Part) -> bytes:
         data, basis = self._kept(file, part)
-        if basis is None:
-            return unpacked(data)
-        return _unpacked_against(data, self.part(basis, part))
+        return unpacked(data) if basis is None else _unpacked_against(data, self._whole(basis, part))
 
     def packed(self, file: int, part: Part) -> bytes:
         data, basis = self._kept(file, part)
@@ -50,7 +48,13 @@ class Bodies:
 
     def head(self, file: int) -> str:
         data, basis = self._kept(file, "head")
-        return str(data) if basis is None else _unpacked_against(data, self.head(basis).encode()).decode()
+        if basis is None:
+            return str(data)
+        return _unpacked_against(data, self._kept(basis, "head")[0].encode()).decode()
+
+    def _whole(self, basis: int, part: Part) -> bytes:
+        """A part of what is a basis, and so whole itself."""
+        return unpacked(self._kept(basis, part)[0])
 
     def _kept(self, file: int, part: str) -> tuple[Any, int | None]:
         ask = f"SELECT body.{part}, basis FROM body JOIN file ON id = file WHERE file = ?"  # noqa: S608 - our own names
@@ -88,9 +92,8 @@ def insert_difference(database: sqlite3.Connection, version: FileVersion) -> Non
     database.execute(
         "INSERT OR REPLACE INTO difference VALUES (?, ?, ?, ?)", (version.id, len(version.own), shared, rows)
     )
-    known = {folded(each.name) for each in symbols}
-    added = {each.name for each in version.symbols if folded(each.name) not in known}
-    database.executemany("INSERT OR IGNORE INTO added VALUES (?, ?)", [(name, version.id) for name in sorted(added)])
+    added = {each.name for each in version.symbols} - {each.name for each in symbols}
+    database.executemany("INSERT OR IGNORE INTO added VALUES (?, ?)", [(version.id, name) for name in sorted(added)])
 
 
 def folded(name: str) -> str:

@@ -47,7 +47,7 @@ The database is disposable: where its version is another than SCHEMA it is built
 
 from __future__ import annotations
 
-SCHEMA = 7
+SCHEMA = 8
 GONE = "gone"
 """The reason of a path that the base has and a ref laid over it has not."""
 
@@ -64,8 +64,8 @@ CREATE INDEX file_basis ON file (basis) WHERE basis IS NOT NULL;
 CREATE TABLE body (file INTEGER PRIMARY KEY, text BLOB NOT NULL, links BLOB NOT NULL, terms BLOB NOT NULL,
     uses BLOB NOT NULL, head TEXT NOT NULL);
 CREATE TABLE difference (file INTEGER PRIMARY KEY, own INTEGER NOT NULL, shared BLOB NOT NULL, rows BLOB NOT NULL);
-CREATE TABLE added (name TEXT NOT NULL COLLATE NOCASE, file INTEGER NOT NULL, PRIMARY KEY (name, file)) WITHOUT ROWID;
-CREATE INDEX added_file ON added (file);
+CREATE TABLE added (file INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (file, name)) WITHOUT ROWID;
+CREATE INDEX added_name ON added (name COLLATE NOCASE);
 CREATE TABLE symbol (
     file INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, path TEXT NOT NULL,
     signature TEXT NOT NULL, doc TEXT NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,

@@ -41,10 +41,12 @@ class StandIns:
 
     def named(self, name: str) -> set[int]:
         """Those that may have a symbol of this name: their basis has one, or they added the name."""
-        ask = "SELECT file FROM symbol WHERE name = ? COLLATE NOCASE"
-        bases = (row[0] for row in self._database.execute(ask, (name,)))
-        added = (row[0] for row in self._database.execute("SELECT file FROM added WHERE name = ?", (name,)))
-        return {self._by_basis[each] for each in bases if each in self._by_basis} | (self.basis.keys() & set(added))
+        bases, added = self._naming("symbol", name), self._naming("added", name)
+        return {self._by_basis[each] for each in bases & self._by_basis.keys()} | (added & self.basis.keys())
+
+    def _naming(self, table: str, name: str) -> set[int]:
+        ask = f"SELECT file FROM {table} WHERE name = ? COLLATE NOCASE"  # noqa: S608 - our own names
+        return {row[0] for row in self._database.execute(ask, (name,))}
 
     def place(self, file: int, number: int) -> Place | None:
         """The chunk that a document stands for here; None where it is one that the stand-in has not. What no version
