@@ -61,38 +61,6 @@ def alone(history: History, name: str, folder: Path) -> Iterator[View]:
             yield view
 
 
-<<<<<<< HEAD
-=======
-def told(view: View) -> dict[str, Any]:
-    """All that tools answer from."""
-    files = list(view.files())
-    engine = Engine(view)
-    return {
-        "files": [tuple(file) for file in files],
-        "extent": view.extent,
-        "counts": view.counts(),
-        "frequency": {word: view.frequency(word) for word in WORDS},
-        "names": {each for each in view.names() if view.named(each)},
-        "symbols": {name: sorted((each[0].path, each[1].path) for each in view.named(name)) for name in NAMES},
-        "references": {
-            (file.path, symbol.path): sorted(
-                (engine.scope(each.file).row.path, each.line, each.kind)
-                for each in references_to(engine, Definition(file.id, symbol.number)).references
-            )
-            for file in files
-            for symbol in view.symbols(file.id)
-        },
-        "found": {(query, mode): ranked(view, query, mode) for query in QUERIES for mode in ("keyword", "hybrid")},
-    }  # fmt: skip
-
-
-def ranked(view: View, query: str, mode: Any) -> list[tuple[str, int, float]]:
-    searcher = Searcher(Project(Path("/nowhere")).index.encoders)
-    ranking, _ = searcher.ranked(view, "", Question(query, mode))
-    return [(each.candidate.path, each.candidate.start_line, each.total) for each in ranking.results]
-
-
->>>>>>> deltas
 def check_layers(repo: Repo, view: View, base: str, tip: str) -> None:
     differing = set(repo.git("diff-tree", "-r", "--name-only", "--no-renames", base, tip).split())
     rules = any(path.endswith(".cairnignore") for path in differing)
