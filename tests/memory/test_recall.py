@@ -61,7 +61,7 @@ def test_meaning_finds_what_words_do_not(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     said = "We chose PostgreSQL over MongoDB for its transactions."
     remember(Discoveries(Memory(path)), Draft("rule", said))
-    best, _ = fresh(path).found(planned("which sql database"), None)
+    best, _ = fresh(path).found(planned("relational database"), None)
     assert [each.row.content for each in best] == [said]
     without = Recall(Discoveries(Memory(path)), lambda: encoders(Embeddings(are_off=True)))
-    assert without.found(planned("which sql database"), None) == ([], 0)
+    assert without.found(planned("relational database"), None) == ([], 0)

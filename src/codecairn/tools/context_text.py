@@ -71,11 +71,12 @@ def _facts(each: Any) -> list[str]:
 
 def _ranking(each: Any) -> list[str]:
     factors = each.ranking
+    times = f"{each.accesses_this_week} access{'' if each.accesses_this_week == 1 else 'es'}"
     since = "<24h" if factors.recency_boost == TODAY else "<7 days"
     boosts = (
         ("Recency", factors.recency_boost, f"accessed {since} ago"),
         ("Module", factors.module_boost, "same module as current work"),
-        ("Frequency", factors.frequency_boost, f"{each.accesses_this_week} accesses this week"),
+        ("Frequency", factors.frequency_boost, f"{times} this week"),
     )
     return [
         f"- Semantic Score: {factors.semantic_score:.{DIGITS}f}",
