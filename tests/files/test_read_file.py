@@ -278,7 +278,7 @@ def test_without_an_index_the_imports_are_named_and_nothing_is_claimed(own: Call
     assert (read["dependencies"], read["unresolved"]) == ([], ["b"])
     assert "external" not in read
     assert (read["metadata"]["indexing_status"], read["metadata"]["result_completeness"]) == ("not_indexed", "partial")
-    assert "no index yet" in read["metadata"]["warnings"][-1]
+    assert "no index to ask" in read["metadata"]["warnings"][-1]
 
 
 def test_the_text_of_dependencies_is_bounded_and_the_rest_is_named(own: Callable[..., Asking]) -> None:

@@ -155,7 +155,9 @@ def _loaded(reader: _Reader, file: FileText) -> _Loaded:
     found = newest(stands, reader.project, lambda view: _resolved(view, row, imports))
     if found is None:
         modules = list(dict.fromkeys(each.module for each in imports.names if each.module))
-        return _Loaded(unresolved=modules, metadata=_warned(stands, ["The imports were not resolved: no index yet."]))
+        return _Loaded(
+            unresolved=modules, metadata=_warned(stands, ["The imports were not resolved: there is no index to ask."])
+        )
     dependencies = list(_dependencies(reader, found.paths[:_MOST_DEPENDENCIES]))
     left_out = len(found.paths) - len(dependencies)
     warnings = [*missing, *_remarks(imports, left_out)]
