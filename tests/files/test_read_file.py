@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from codecairn.files.read import LARGEST
-from codecairn.files.roles import module_name, role_of
+from codecairn.files.roles import role_of
+from codecairn.paths import module_name
 from codecairn.tools.cut import DEFAULT_TOKENS
 from tests.conftest import SOAK
 from tests.files.conftest import Connect, refusal, value_of

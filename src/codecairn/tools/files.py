@@ -10,10 +10,11 @@ from msgspec import Meta, Struct
 
 from codecairn.errors import CairnError, OverlayNotReady, ParseFailed, RefNotFound
 from codecairn.files.read import FileText, extent_of, numbered, read_at, read_here
-from codecairn.files.roles import module_name, role_of
+from codecairn.files.roles import role_of
 from codecairn.index.standing import LIVE, Standing
 from codecairn.parse.deadline import SlowParse
 from codecairn.parse.tags import Imports, imports_in
+from codecairn.paths import module_name
 from codecairn.project import Project
 from codecairn.resolve.importers import imported
 from codecairn.resolve.rules import rules_of
