@@ -210,6 +210,11 @@ def test_a_pattern_that_does_not_compile_is_the_documented_error(door: Door, ref
         assert "\n" not in said["details"]
 
 
+def test_a_pattern_over_two_lines_is_refused_without_advice_nobody_can_take(field: Repo, plain: Plain) -> None:
+    said = refusal(plain("grep_codebase", pattern=r"a\nb"))
+    assert said["details"] == r'the literal "\n" is not allowed in a regex'
+
+
 @pytest.mark.requirement("001/grep_codebase/no-matches-success", "001/grep_codebase/no-matches-message")
 def test_no_match_is_a_success_that_says_so(door: Door) -> None:
     found = value_of(door.call("grep_codebase", {"pattern": "nonexistent"}))

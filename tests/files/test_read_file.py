@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from codecairn.files.read import LARGEST
-from codecairn.files.roles import module_name, role_of
+from codecairn.files.roles import role_of
+from codecairn.paths import module_name
 from codecairn.tools.cut import DEFAULT_TOKENS
 from tests.conftest import SOAK
 from tests.files.conftest import Connect, refusal, value_of
@@ -278,7 +279,7 @@ def test_without_an_index_the_imports_are_named_and_nothing_is_claimed(own: Call
     assert (read["dependencies"], read["unresolved"]) == ([], ["b"])
     assert "external" not in read
     assert (read["metadata"]["indexing_status"], read["metadata"]["result_completeness"]) == ("not_indexed", "partial")
-    assert "no index yet" in read["metadata"]["warnings"][-1]
+    assert "no index to ask" in read["metadata"]["warnings"][-1]
 
 
 def test_the_text_of_dependencies_is_bounded_and_the_rest_is_named(own: Callable[..., Asking]) -> None:

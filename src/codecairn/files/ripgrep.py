@@ -175,4 +175,5 @@ def _escaped(mark: re.Match[str]) -> str:
 def _explained(query: Query, finished: Finished) -> CairnError:
     said = _REASON.search(finished.complaint)
     details = " ".join((said[1] if said else finished.complaint.removeprefix("rg: ")).split())
+    details = details.partition(" Consider enabling")[0]  # advice about options that a caller does not have
     return InvalidPattern("Invalid regex pattern", pattern=query.pattern, details=details[:500])

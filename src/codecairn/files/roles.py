@@ -1,9 +1,8 @@
-"""The module a file belongs to and the part it plays, told by its path."""
+"""The part a file plays, told by its path."""
 
 from __future__ import annotations
 
 import re
-from pathlib import PurePosixPath
 from typing import Literal
 
 from codecairn.beside import PROSE, place_of
@@ -26,11 +25,6 @@ _ENTRY = re.compile(
     r"|(^|/)(program\.cs|main\.(java|scala)|[^/]*application\.(java|kt))$|(^|/)bin/[^/.]+$",
     re.I,
 )
-
-
-def module_name(path: str, project: str) -> str:
-    """The name of the folder a file lies in; the project's own for a file at its root."""
-    return PurePosixPath(path).parent.name or project
 
 
 def role_of(path: str, language: str) -> Role:

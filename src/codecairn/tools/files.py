@@ -10,10 +10,11 @@ from msgspec import Meta, Struct
 
 from codecairn.errors import CairnError, OverlayNotReady, ParseFailed, RefNotFound
 from codecairn.files.read import FileText, extent_of, numbered, read_at, read_here
-from codecairn.files.roles import module_name, role_of
+from codecairn.files.roles import role_of
 from codecairn.index.standing import LIVE, Standing
 from codecairn.parse.deadline import SlowParse
 from codecairn.parse.tags import Imports, imports_in
+from codecairn.paths import module_name
 from codecairn.project import Project
 from codecairn.resolve.importers import imported
 from codecairn.resolve.rules import rules_of
@@ -155,7 +156,9 @@ def _loaded(reader: _Reader, file: FileText) -> _Loaded:
     found = newest(stands, reader.project, lambda view: _resolved(view, row, imports))
     if found is None:
         modules = list(dict.fromkeys(each.module for each in imports.names if each.module))
-        return _Loaded(unresolved=modules, metadata=_warned(stands, ["The imports were not resolved: no index yet."]))
+        return _Loaded(
+            unresolved=modules, metadata=_warned(stands, ["The imports were not resolved: there is no index to ask."])
+        )
     dependencies = list(_dependencies(reader, found.paths[:_MOST_DEPENDENCIES]))
     left_out = len(found.paths) - len(dependencies)
     warnings = [*missing, *_remarks(imports, left_out)]
