@@ -92,7 +92,7 @@ def main(root: str, home: str, verb: str, *death: str) -> None:
         die_at(point, int(number), moment)
     index = Project(Path(root), Settings(data=Path(home))).index
     print("begun", flush=True)
-    if Path(verb).is_file():
+    if verb.endswith(".tar.zst"):
         import_state(index, Path(verb), Cancel())
     else:
         ref = None if verb in ("update", "rebuild") else tip_of(index.git, verb, Cancel())
