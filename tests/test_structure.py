@@ -69,6 +69,7 @@ OWNERS = {
                 "differences",
                 "standins",
                 "documents",
+                "committed",
             )
         },
         r"\bsqlite3\b",

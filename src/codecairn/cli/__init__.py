@@ -23,6 +23,7 @@ COMMANDS = {
     "memory": "List, move or harvest what is remembered of a project.",
     "outline": "Print the symbols of files or folders.",
     "pack": "Gather the context for a task within a budget of tokens.",
+    "prune-overlays": "Drop indexed branches that nobody has used for a while.",
     "projects": "List what is indexed on this machine, or prune what is gone.",
     "read": "Print a file of a project, or what it imports; also out of a commit.",
     "reference": "Print the reference of tools and commands as Markdown.",
@@ -30,6 +31,7 @@ COMMANDS = {
     "schemas": "Print the whole JSON Schemas of the tools.",
     "search": "Search the code of a project.",
     "serve": "Serve the tools over stdio, or over HTTP with --http.",
+    "state": "Take what is indexed to another clone of the repository, as one file.",
     "status": "Say whether a project is indexed, how much of it, and how fresh.",
     "symbol": "Print the definition of a name with its source.",
     "unlink": "Undo a link to another project.",
@@ -45,7 +47,7 @@ class _Lazy(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"codecairn.cli.{cmd_name}").command
+        command: click.Command = importlib.import_module(f"codecairn.cli.{cmd_name.replace('-', '_')}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

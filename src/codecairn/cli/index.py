@@ -34,7 +34,7 @@ def command(path: Path, force: bool, no_tests: bool, vendor: bool, ref: str | No
         "path": str(path.resolve()), "force_reindex": force, "include_tests": not no_tests, "include_vendor": vendor,
         "ref": ref,
     }  # fmt: skip
-    with _bar(hidden=structured or not sys.stderr.isatty()) as report:
+    with progress_bar(hidden=structured or not sys.stderr.isatty()) as report:
         value = called("index_codebase", arguments, report)
     if structured:
         click.echo(json.dumps(value, indent=2, ensure_ascii=False))
@@ -88,7 +88,7 @@ def opened(root: Path | None = None) -> tuple[Registry, Projects]:
 
 
 @contextmanager
-def _bar(*, hidden: bool) -> Iterator[Report | None]:
+def progress_bar(*, hidden: bool) -> Iterator[Report | None]:
     if hidden:
         yield None
         return

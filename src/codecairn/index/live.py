@@ -110,6 +110,11 @@ class ProjectIndex:
         self.failure: CairnError | None = None
         """Why the last run did not end well."""
 
+    @property
+    def home(self) -> Path:
+        """Where everything lies that is kept of any project."""
+        return self._home()
+
     @cached_property
     def folder(self) -> Path:
         try:
@@ -243,7 +248,7 @@ class ProjectIndex:
         try:
             with self.lock.holding("indexing", patience=patience) as had:
                 if not had:
-                    raise self._busy()
+                    raise self.busy()
                 activity.report = self._written(activity, told, force=force, paths=paths)
                 self.failure = None
         except CairnError as error:
@@ -257,7 +262,7 @@ class ProjectIndex:
             self._reap_later()
         return activity.report
 
-    def _busy(self) -> Busy:
+    def busy(self) -> Busy:
         owner = self.lock.owner()
         who = f"process {owner.pid}, since {owner.since}" if owner and owner.pid else "another process"
         return Busy(f"The index is being written by {who}", pid=owner.pid if owner else 0)

@@ -92,6 +92,21 @@ def tips(git: Git, cancel: Cancel) -> dict[str, str]:
     return found
 
 
+def first_commits(git: Git, tip: str, cancel: Cancel) -> list[str]:
+    """The commits a history begins with; in a shallow clone, those at which it is cut."""
+    return git.run("rev-list", "--max-parents=0", tip, cancel=cancel).output.decode("ascii", "replace").split()
+
+
+def has_commit(git: Git, commit: str, cancel: Cancel) -> bool:
+    asked = ("cat-file", "-e", "--end-of-options", f"{commit}^{{commit}}")
+    return bool(OBJECT_ID.fullmatch(commit)) and git.run(*asked, cancel=cancel).status == 0
+
+
+def remote_of(git: Git, cancel: Cancel) -> str:
+    """Where the repository was cloned from, as it was written; nothing where nowhere."""
+    return git.run("config", "--get", "remote.origin.url", cancel=cancel).output.decode("utf-8", "replace").strip()
+
+
 class Worktree(NamedTuple):
     path: Path
     branch: str | None

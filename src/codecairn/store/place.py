@@ -33,11 +33,15 @@ from pathlib import Path
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError
 from codecairn.source.git import Git, common_dir
+from codecairn.source.refs import first_commits, remote_of
 
 _CACHE_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Everything here can be made again by Cairn.\n"
 _HOUR_S = 3600.0
+_DAY_S = 86_400.0
 _GRACE_S = 30.0
 _SCP = re.compile(r"(?:[^@/]+@)?([^:/]+):(?!//)(.+)")
+_FOLDER = re.compile(r"file:.*|[./~\\].*|[a-z]:[/\\].*", re.I)
+"""A remote that is a folder of this machine."""
 _URL = re.compile(r"[a-z+]+://(?:[^@/]+@)?([^:/]+)(?::\d+)?/(.+)", re.I)
 
 
@@ -108,6 +112,21 @@ def use_epoch(folder: Path, epoch: Path) -> None:
         partial.replace(folder / "current")
 
 
+@contextmanager
+def workplace(home: Path) -> Iterator[Path]:
+    """A folder for as long as something is made in it. What a process left that was killed goes after a day."""
+    places = private(home / "work")
+    for each in places.iterdir():
+        with contextlib.suppress(OSError):
+            if time.time() - each.stat().st_mtime > _DAY_S:
+                shutil.rmtree(each, ignore_errors=True)
+    folder = private(places / secrets.token_hex(8))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def note_use(folder: Path, mark: str = "used", every: float = _HOUR_S) -> None:
     """Remember, by the hour, that somebody asked something of this index, or of what else has a mark."""
     with contextlib.suppress(OSError):
@@ -129,8 +148,7 @@ def identity(root: Path, git: Git) -> Identity:
         layout = git.layout(cancel)
     except CairnError:
         return by_path
-    first = git.run("rev-list", "--max-parents=0", "HEAD", cancel=cancel).output.decode("ascii", "replace").split()
-    remote = git.run("config", "--get", "remote.origin.url", cancel=cancel).output.decode("utf-8", "replace").strip()
+    first, remote = first_commits(git, "HEAD", cancel), remote_of(git, cancel)
     if first and not layout.shallow:
         return Identity(f"commit:{min(first)}:{normal_remote(remote)}:{layout.prefix}", min(first))
     if first and remote:
@@ -143,6 +161,11 @@ def normal_remote(url: str) -> str:
     found = _URL.fullmatch(url) or _SCP.fullmatch(url)
     host, path = (found[1].lower(), found[2]) if found else ("", url)
     return f"{host}/{path.strip('/').removesuffix('.git')}".lstrip("/") if path else ""
+
+
+def shared_remote(url: str) -> str:
+    """The same, where others can reach it too; nothing where it is a folder of this machine."""
+    return "" if _FOLDER.fullmatch(url) else normal_remote(url)
 
 
 def private(folder: Path) -> Path:

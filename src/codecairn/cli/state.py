@@ -1,0 +1,92 @@
+"""cairn state"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from codecairn import config, logs
+from codecairn.cli.index import progress_bar
+from codecairn.cli.search import project_around
+from codecairn.errors import CairnError
+
+if TYPE_CHECKING:
+    from codecairn.project import Project
+
+_SHORT = 10
+
+
+@click.group(help="Take what is indexed of a repository's commits to another clone of it, as one file.")
+def command() -> None:
+    pass
+
+
+def workspace_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    where = click.option(
+        "--workspace", default=".", metavar="PATH", type=click.Path(path_type=Path), help="The project."
+    )
+    verbose = click.option("-v", "--verbose", is_flag=True, help="Say more: every ref, and what is done meanwhile.")
+    return where(verbose(function))
+
+
+@contextmanager
+def opened_project(workspace: Path, *, verbose: bool) -> Iterator[Project]:
+    """The project around a folder; an error ends the command."""
+    from codecairn.project import Projects
+
+    logs.configure("info" if verbose else "warning", "text")
+    try:
+        project = Projects(config.load()).named(str(project_around(workspace)), param="workspace")
+        yield project
+        project.index.close()
+    except CairnError as error:
+        raise click.ClickException(f"{error.message}. {error.remedy}") from error
+
+
+@command.command("export", help="Write what is indexed of this repository's branches to PATH (.tar.zst).")
+@click.argument("path", type=click.Path(path_type=Path))
+@workspace_options
+def export(path: Path, workspace: Path, verbose: bool) -> None:
+    from codecairn.cancel import Cancel
+    from codecairn.index.state import export_state
+
+    with opened_project(workspace, verbose=verbose) as project, _progress() as told:
+        done = export_state(project.index, path.absolute(), Cancel(), told)
+    count = len(done.manifest.refs)
+    click.echo(f"Exported {count} refs to {path}: {done.size / 1e6:.1f} MB")
+    _say_more(done, verbose=verbose)
+
+
+@command.command("import", help="Use the archive at PATH as this repository's index, and bring it up to date.")
+@click.argument("path", type=click.Path(path_type=Path))
+@workspace_options
+def import_(path: Path, workspace: Path, verbose: bool) -> None:
+    from codecairn.cancel import Cancel
+    from codecairn.index.state import import_state
+
+    with opened_project(workspace, verbose=verbose) as project, _progress() as told:
+        done = import_state(project.index, path.absolute(), Cancel(), told)
+    manifest = done.manifest
+    click.echo(f"Imported {len(manifest.refs)} refs of {manifest.created}; {done.files_read} files were read anew")
+    _say_more(done, verbose=verbose)
+
+
+def _say_more(done: Any, *, verbose: bool) -> None:
+    if verbose:
+        for ref in done.manifest.refs:
+            default = ", the default branch" if ref.is_default else ""
+            click.echo(f"  {ref.commit[:_SHORT]}  {ref.name}{default}")
+        click.echo(f"  {done.manifest.size / 1e6:.1f} MB unpacked, vectors by {', '.join(done.manifest.encoders)}")
+    for warning in done.warnings:
+        click.echo(f"warning: {warning}", err=True)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int, str], None]]:
+    with progress_bar(hidden=not sys.stderr.isatty()) as report:
+        yield lambda done, total, said: report(done, total or None, said) if report else None

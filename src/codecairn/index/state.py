@@ -1,0 +1,216 @@
+"""State that travels: what is indexed of a repository's commits, taken to a clone of it on another machine.
+
+What is taken along is what refs show; a working tree is its own machine's affair. A version of a file is known by its
+path, its content and the version of what read it, so on the other side only what differs is read: the run that follows
+an import finds nearly every file by its hash. It finds the refs moved, gone or read by another version of Cairn as any
+run does, and brings them up to date. So an archive may be old, and is never wrong.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+
+from msgspec import Struct
+
+from codecairn import __version__
+from codecairn.cancel import Cancel
+from codecairn.errors import CairnError, IndexIncompatible, InvalidInput, NotReady
+from codecairn.index.digest import all_readers
+from codecairn.index.live import Opened, ProjectIndex
+from codecairn.index.run import Options, Progress, unheard
+from codecairn.source.refs import Tip, commit_of, first_commits, has_commit, remote_of
+from codecairn.store import archive, committed, place
+from codecairn.store.archive import Manifest, Origin, Ref
+from codecairn.store.index import IndexStore
+from codecairn.store.layers import Layer
+from codecairn.store.lexical import Lexical
+from codecairn.store.schema import SCHEMA
+from codecairn.store.segments import Segments
+
+_PATIENCE_S = 30.0
+
+
+class Exported(Struct, frozen=True, kw_only=True):
+    manifest: Manifest
+    size: int
+    warnings: list[str]
+
+
+class Imported(Struct, frozen=True, kw_only=True):
+    manifest: Manifest
+    notes: dict[str, bytes]
+    files_read: int
+    """Files that had to be read and taken apart, since the archive did not know them."""
+    warnings: list[str]
+
+
+def export_state(
+    index: ProjectIndex,
+    path: Path,
+    cancel: Cancel,
+    progress: Progress = unheard,
+    notes: Mapping[str, bytes] = MappingProxyType({}),
+) -> Exported:
+    """Bring the index up to date, and write what it has of commits. Notes are put beside it as they are."""
+    index.git.layout(cancel)
+    report = index.index(_options(index), force=False, cancel=cancel, progress=progress)
+    with place.workplace(index.home) as folder:
+        copy = _copied(index, folder)
+        try:
+            manifest = _described(index, copy, cancel)
+            committed.write_documents(copy, folder / "lexical", partial(_told, progress, cancel, "Writing"))
+        finally:
+            copy.close()
+        step = partial(_told, progress, cancel, "Packing")
+        manifest = archive.write(path, manifest, folder, notes, step)
+    return Exported(manifest=manifest, size=path.stat().st_size, warnings=report.warnings)
+
+
+def _copied(index: ProjectIndex, folder: Path) -> IndexStore:
+    with index.lock.holding("exporting", patience=_PATIENCE_S) as had:
+        if not had:
+            raise index.busy()
+        opened = index.opened()
+        assert opened is not None, "it was indexed this moment"
+        return committed.copy_committed(opened.store, folder)
+
+
+def _described(index: ProjectIndex, copy: IndexStore, cancel: Cancel) -> Manifest:
+    layers = committed.refs_of(copy)
+    base = next((layer for layer in layers if layer.base is None), None)
+    if base is None:
+        raise NotReady("Nothing of this repository is committed", remedy="Commit first: state is what commits hold.")
+    origin = Origin(
+        first_commits=first_commits(index.git, base.head, cancel), shallow=index.git.layout(cancel).shallow,
+        remote=place.shared_remote(remote_of(index.git, cancel)),
+    )  # fmt: skip
+    return Manifest(
+        format=archive.FORMAT, schema=SCHEMA, product=__version__, readers=all_readers(),
+        encoders=[each.encoder for each in Segments(copy).all()], repository=origin, default_branch=base.name,
+        refs=list(map(_ref, layers)), created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    )  # fmt: skip
+
+
+def _ref(layer: Layer) -> Ref:
+    return Ref(name=layer.name, commit=layer.head, scope=layer.scope, is_default=layer.base is None)
+
+
+def _told(progress: Progress, cancel: Cancel, doing: str, done: int, total: int) -> None:
+    cancel.check()
+    progress(done, total, doing)
+
+
+def import_state(index: ProjectIndex, path: Path, cancel: Cancel, progress: Progress = unheard) -> Imported:
+    """Put an archive in the place of the index, then bring it up to date with what is on this machine."""
+    with archive.opened(path) as found:
+        _check(index, found.manifest, cancel)
+        with index.lock.holding("importing", patience=_PATIENCE_S) as had:
+            if not had:
+                raise index.busy()
+            known = _ref_names(index)
+            options = _options(index, found.manifest)
+            notes = _put_in_use(index, found, partial(_told, progress, cancel, "Unpacking"))
+    report = index.index(options, force=False, cancel=cancel, progress=progress)
+    warnings = report.warnings + _indexed_again(index, options, known, cancel)
+    return Imported(manifest=found.manifest, notes=notes, files_read=report.files_indexed, warnings=warnings)
+
+
+def _put_in_use(index: ProjectIndex, found: archive.Archive, step: archive.Step) -> dict[str, bytes]:
+    """Nobody sees the new folder before it is whole and was looked at."""
+    place.sweep(index.folder)
+    epoch = place.new_epoch(index.folder)
+    try:
+        notes = found.unpack(epoch, step)
+        _check_unpacked(epoch, found.manifest)
+        place.use_epoch(index.folder, epoch)
+    finally:
+        if place.current_epoch(index.folder) != epoch:
+            shutil.rmtree(epoch, ignore_errors=True)
+    return notes
+
+
+def _check(index: ProjectIndex, manifest: Manifest, cancel: Cancel) -> None:
+    if manifest.schema != SCHEMA:
+        is_newer = manifest.schema > SCHEMA
+        raise IndexIncompatible(
+            f"The archive's index is of schema {manifest.schema}, written by Cairn {manifest.product}; this is "
+            f"Cairn {__version__} with schema {SCHEMA}",
+            remedy="Update Cairn, then import it." if is_newer else "Export it again with this version.",
+        )
+    if not _is_of_this_repository(index, manifest, cancel):
+        raise InvalidInput(
+            "The archive is of another repository: none of the commits it begins with is here", param="path",
+            reason="another repository", remote=manifest.repository.remote,
+            remedy="Name the clone it belongs to with --workspace.",
+        )  # fmt: skip
+
+
+def _is_of_this_repository(index: ProjectIndex, manifest: Manifest, cancel: Cancel) -> bool:
+    """By the first commits; where a shallow clone has others than the history, by its refs' commits or the remote."""
+    git, origin = index.git, manifest.repository
+    is_shallow = git.layout(cancel).shallow
+    if any(has_commit(git, commit, cancel) for commit in origin.first_commits):
+        return True
+    if not is_shallow and not origin.shallow:
+        return False
+    is_same_remote = origin.remote != "" and origin.remote == place.shared_remote(remote_of(git, cancel))
+    return is_same_remote or any(has_commit(git, ref.commit, cancel) for ref in manifest.refs)
+
+
+def _check_unpacked(epoch: Path, manifest: Manifest) -> None:
+    committed.check_foreign(epoch)
+    store = IndexStore(epoch)
+    try:
+        if sorted(map(_key, map(_ref, committed.refs_of(store)))) != sorted(map(_key, manifest.refs)):
+            raise archive.refused("its index has other refs than it says")
+        Lexical(epoch / "lexical").searcher()
+    finally:
+        store.close()
+
+
+def _key(ref: Ref) -> tuple[str, str, str]:
+    return ref.scope, ref.name, ref.commit
+
+
+def _opened(index: ProjectIndex) -> Opened | None:
+    """The index in use, if it can be read: a damaged one is about to be replaced."""
+    try:
+        opened = index.opened()
+        if opened is not None:
+            opened.store.checkouts()
+    except CairnError:
+        return None
+    return opened
+
+
+def _options(index: ProjectIndex, manifest: Manifest | None = None) -> Options:
+    """As this folder was last indexed; else as the archive's refs were of the same folder in the repository."""
+    opened = _opened(index)
+    layer = opened.store.checkout(str(index.root)) if opened else None
+    if layer is not None:
+        return Options(layer.tests, layer.vendor)
+    prefix = index.git.layout(Cancel()).prefix
+    scopes = [ref.scope for ref in manifest.refs if ref.is_default] if manifest else []
+    scope = next((each for each in scopes if each.partition(":")[2] == prefix), "t-:")
+    return Options(tests=scope.startswith("t"), vendor=scope[1:2] == "v")
+
+
+def _ref_names(index: ProjectIndex) -> set[str]:
+    opened = _opened(index)
+    return opened.store.ref_names() if opened else set()
+
+
+def _indexed_again(index: ProjectIndex, options: Options, known: set[str], cancel: Cancel) -> list[str]:
+    """Refs that were indexed here and are not in the archive."""
+    warnings = []
+    for name in sorted(known - _ref_names(index)):
+        commit = commit_of(index.git, name, cancel)
+        if commit is not None:
+            report = index.index(options, force=False, cancel=cancel, ref=Tip(name, commit))
+            warnings += report.warnings
+    return warnings

@@ -1,0 +1,163 @@
+"""What an index has of commits, copied: refs, the versions they name, and of the other stores what belongs to those.
+
+Working trees stay behind, with every word that was never committed: nothing is deleted from a copy of the whole, where
+it would still stand between the rows. The database is written anew, row by row, and so are the vectors; documents are
+made again from the rows.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from codecairn.errors import CairnError, IndexIncompatible
+from codecairn.store.index import IndexStore
+from codecairn.store.layers import Layer, layer_of
+from codecairn.store.lexical import Lexical
+from codecairn.store.schema import SCHEMA, TABLES
+from codecairn.store.segments import Placed, Segment
+
+_COPIED = {
+    "layer": "root = ''",
+    "manifest": "layer IN (SELECT id FROM layer)",
+    "popularity": "layer IN (SELECT id FROM layer)",
+    "file": "id IN (SELECT file FROM manifest)",
+    "body": "file IN (SELECT id FROM file)",
+    "symbol": "file IN (SELECT id FROM file)",
+    "chunk": "file IN (SELECT id FROM file)",
+}
+"""Each by what was copied before it, in the order of its key."""
+_KEYS = {"manifest": "layer, path", "popularity": "layer, path", "symbol": "file, number", "chunk": "file, number"}
+_SLICE = 4096
+"""Rows of vectors in memory at a time."""
+
+
+def copy_committed(source: IndexStore, folder: Path) -> IndexStore:
+    """A database of the refs alone, and its vectors. The lock must be held: vectors that are moved meanwhile would be
+    lost on the way."""
+    copy = IndexStore.create(folder)
+    with _told(), closing(sqlite3.connect(copy.path, isolation_level=None)) as database:
+        database.execute("PRAGMA synchronous = OFF")
+        database.execute("ATTACH DATABASE ? AS source", (str(source.path),))
+        database.execute("BEGIN")
+        for table, wanted in _COPIED.items():
+            order = _KEYS.get(table, "1")
+            database.execute(f"INSERT INTO {table} SELECT * FROM source.{table} WHERE {wanted} ORDER BY {order}")  # noqa: S608 - our own names
+        database.execute("UPDATE file SET unnamed_since = NULL, searchable = 1")
+        _copy_vectors(database, source.path.parent, folder)
+        database.execute("COMMIT")
+        database.execute("DETACH DATABASE source")
+    return copy
+
+
+def _copy_vectors(database: sqlite3.Connection, source: Path, folder: Path) -> None:
+    import numpy as np  # noqa: PLC0415 - it takes longer to import than a word to find
+
+    from codecairn.store.vectors import VectorFiles  # noqa: PLC0415
+
+    before, after = VectorFiles(source / "vectors"), VectorFiles(folder / "vectors")
+    for row in database.execute("SELECT * FROM source.segment WHERE encoder <> ''").fetchall():
+        old = Segment(*row)
+        if not before.is_whole(old):
+            continue
+        rows, new = before.rows(old), old._replace(rows=0)
+        database.execute("INSERT INTO segment VALUES (?, ?, ?, 0)", new[:3])
+        for each in _slices(database, old):
+            after.write(new, np.concatenate([rows[placed.first : placed.first + placed.rows] for placed in each]))
+            new = _place(database, new, each)
+
+
+def _slices(database: sqlite3.Connection, segment: Segment) -> Iterator[list[Placed]]:
+    ask = (
+        "SELECT file, first, rows FROM source.vector WHERE segment = ? AND file IN (SELECT id FROM file) ORDER BY first"
+    )
+    part, size = list[Placed](), 0
+    for row in database.execute(ask, (segment.number,)).fetchall():
+        part.append(Placed(*row))
+        size += part[-1].rows
+        if size >= _SLICE:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
+
+
+def _place(database: sqlite3.Connection, segment: Segment, moved: list[Placed]) -> Segment:
+    at = segment.rows
+    for each in moved:
+        database.execute("INSERT INTO vector VALUES (?, ?, ?, ?)", (segment.number, each.file, at, each.rows))
+        at += each.rows
+    database.execute("UPDATE segment SET rows = ? WHERE number = ?", (at, segment.number))
+    return segment._replace(rows=at)
+
+
+def write_documents(store: IndexStore, folder: Path, step: Callable[[int, int], None]) -> None:
+    """The lexical index of everything that a database holds."""
+    with store.reading() as database:
+        ids = [row[0] for row in database.execute("SELECT id FROM file ORDER BY path, id")]
+    with Lexical.create(folder).writing() as writing:
+        for done, version in enumerate(filter(None, map(store.load, ids)), 1):
+            writing.add(version)
+            step(done, len(ids))
+        writing.commit()
+
+
+def refs_of(store: IndexStore) -> list[Layer]:
+    """Every ref, in whatever scope."""
+    with store.reading() as database:
+        rows = database.execute("SELECT * FROM layer WHERE root = '' ORDER BY scope, base IS NOT NULL, name")
+        return [layer_of(row) for row in rows]
+
+
+def check_foreign(folder: Path) -> None:
+    """That a database from elsewhere has our tables and nothing else (a trigger would run when we write), is whole,
+    and is of refs alone."""
+    store = IndexStore(folder)
+    try:
+        with store.reading() as database:
+            database.execute("PRAGMA trusted_schema = OFF")
+            if _tables(database) != _our_tables():
+                raise _unsound("it has other tables")
+            if database.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
+                raise _unsound("it is damaged")
+            for ask in _NONE_OF:
+                if database.execute(ask).fetchone():
+                    raise _unsound("it holds what no ref has")
+    finally:
+        store.close()
+
+
+_NONE_OF = (
+    "SELECT 1 FROM layer WHERE root <> '' OR name = ''",
+    "SELECT 1 FROM manifest WHERE path LIKE '/%' OR '/' || path || '/' LIKE '%/../%'",
+    "SELECT 1 FROM manifest WHERE file IS NOT NULL AND file NOT IN (SELECT id FROM file)",
+    "SELECT 1 FROM manifest WHERE layer NOT IN (SELECT id FROM layer)",
+    "SELECT 1 FROM layer WHERE base IS NOT NULL AND base NOT IN (SELECT id FROM layer WHERE base IS NULL)",
+)
+
+
+def _tables(database: sqlite3.Connection) -> set[tuple[str, str, str]]:
+    return set(database.execute("SELECT type, name, ifnull(sql, '') FROM sqlite_master").fetchall())
+
+
+def _our_tables() -> set[tuple[str, str, str]]:
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(TABLES)
+        return _tables(database)
+
+
+def _unsound(why: str) -> IndexIncompatible:
+    return IndexIncompatible(f"The database is not one of ours: {why}", remedy="Export it again.", schema=SCHEMA)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise CairnError(
+            f"The index cannot be copied: {error}",
+            remedy="Free space in the data directory, or index anew with --force.",
+        ) from error
