@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.state.machines import Machine
+from tests.support.indexes import LastingWorkers
+from tests.support.repo import Repo
+
+BASKET = "def weigh(item):\n    return item.grams\n"
+TILL = "from basket import weigh\n\n\ndef ring(items):\n    return sum(weigh(each) for each in items)\n"
+
+
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LastingWorkers]:
+    pool = LastingWorkers(tmp_path_factory.mktemp("workers"), most=1)
+    yield pool
+    pool.end()
+
+
+@pytest.fixture
+def here(tmp_path: Path, workers: LastingWorkers) -> Machine:
+    """A repository with two branches, both indexed."""
+    repo = Repo.create(tmp_path / "here" / "shop")
+    repo.commit("first", {"basket.py": BASKET, "till.py": TILL})
+    repo.git("checkout", "--quiet", "-b", "feature")
+    repo.commit(
+        "a discount", {"discount.py": "from till import ring\n\n\ndef halve(items):\n    return ring(items) / 2\n"}
+    )
+    repo.git("checkout", "--quiet", "main")
+    machine = Machine(repo, tmp_path / "here" / "home", workers)
+    machine.index()
+    machine.index("feature")
+    return machine
+
+
+@pytest.fixture
+def exported(here: Machine, tmp_path: Path) -> Path:
+    path = tmp_path / "state.tar.zst"
+    here.export(path)
+    return path
+
+
+@pytest.fixture
+def there(here: Machine, tmp_path: Path) -> Machine:
+    """A clone on another machine, of which nothing is indexed."""
+    return here.cloned(tmp_path / "there")
