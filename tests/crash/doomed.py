@@ -1,6 +1,7 @@
-"""A process made to be killed: it indexes a project, in small batches, and dies where it is told to.
+"""A process made to be killed: it indexes a project, in small batches, or imports an archive, and dies where it is
+told to.
 
-python doomed.py ROOT HOME update|rebuild|REF [POINT NUMBER before|after]
+python doomed.py ROOT HOME update|rebuild|REF|ARCHIVE [POINT NUMBER before|after]
 
 REF is a branch to index. It says `begun` when all is loaded. POINT is one of POINTS, NUMBER the call at which it dies.
 """
@@ -19,10 +20,11 @@ from codecairn.cancel import Cancel
 from codecairn.config import Settings
 from codecairn.index import batch
 from codecairn.index.run import Options
+from codecairn.index.state import import_state
 from codecairn.project import Project
 from codecairn.resolve import importers
 from codecairn.source.refs import tip_of
-from codecairn.store import lexical, overlays, place, vectors, writer
+from codecairn.store import archive, committed, lexical, overlays, place, vectors, writer
 
 SMALL_BATCH = 1_500
 """Bytes of source: a few files."""
@@ -51,9 +53,20 @@ POINTS: dict[str, tuple[Any, str]] = {
     "a ref's imports are counted": (overlays.OverlayWriter, "count"),
 }
 
+IMPORTING: dict[str, tuple[Any, str]] = {
+    "an archive is looked at": (archive, "_check_seal"),
+    "a folder is made to build in": (place, "new_epoch"),
+    "a member is unpacked": (archive, "_store"),
+    "what was unpacked is looked at": (committed, "check_foreign"),
+    "a folder is put in use": (place, "use_epoch"),
+    "a checkout is opened": (writer.IndexWriter, "open_checkout"),
+    "a generation is published": (writer.IndexWriter, "publish"),
+    "a run says how it ended": (writer.IndexWriter, "finish"),
+}
+
 
 def die_at(point: str, number: int, moment: str) -> None:
-    owner, name = POINTS[point]
+    owner, name = {**POINTS, **IMPORTING}[point]
     setattr(owner, name, _deadly(getattr(owner, name), number, moment))
 
 
@@ -79,8 +92,11 @@ def main(root: str, home: str, verb: str, *death: str) -> None:
         die_at(point, int(number), moment)
     index = Project(Path(root), Settings(data=Path(home))).index
     print("begun", flush=True)
-    ref = None if verb in ("update", "rebuild") else tip_of(index.git, verb, Cancel())
-    index.index(Options(), force=verb == "rebuild", cancel=Cancel(), ref=ref)
+    if verb.endswith(".tar.zst"):
+        import_state(index, Path(verb), Cancel())
+    else:
+        ref = None if verb in ("update", "rebuild") else tip_of(index.git, verb, Cancel())
+        index.index(Options(), force=verb == "rebuild", cancel=Cancel(), ref=ref)
     index.close()
 
 

@@ -20,20 +20,24 @@ def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LastingWorkers
     pool.end()
 
 
-@pytest.fixture
-def here(tmp_path: Path, workers: LastingWorkers) -> Machine:
+def shop(place: Path, workers: LastingWorkers) -> Machine:
     """A repository with two branches, both indexed."""
-    repo = Repo.create(tmp_path / "here" / "shop")
+    repo = Repo.create(place / "shop")
     repo.commit("first", {"basket.py": BASKET, "till.py": TILL})
     repo.git("checkout", "--quiet", "-b", "feature")
     repo.commit(
         "a discount", {"discount.py": "from till import ring\n\n\ndef halve(items):\n    return ring(items) / 2\n"}
     )
     repo.git("checkout", "--quiet", "main")
-    machine = Machine(repo, tmp_path / "here" / "home", workers)
+    machine = Machine(repo, place / "home", workers)
     machine.index()
     machine.index("feature")
     return machine
+
+
+@pytest.fixture
+def here(tmp_path: Path, workers: LastingWorkers) -> Machine:
+    return shop(tmp_path / "here", workers)
 
 
 @pytest.fixture
