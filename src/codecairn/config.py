@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 GIT_TIMEOUT_S = 30.0
+KEPT_DAYS = 30.0
+"""How long a ref is kept in the index that nobody asks for, once its branch is gone from the repository."""
 _LONGEST_TIMEOUT_S = 86_400.0
 
 # Variables git reads that a caller's shell (a hook, a wrapper) may have left behind; none may steer our git.
@@ -52,6 +54,8 @@ class Settings:
     blocked: tuple[str, ...] = ()
     git_timeout: float = GIT_TIMEOUT_S
     embeddings: Embeddings = Embeddings()
+    worktrees: bool = False
+    """Whether a ref that a connection switches to is checked out for it, which writes into the user's .git."""
     local: bool = True
     """Whether the caller sits at this machine's keyboard: over stdio and the CLI yes, over HTTP no."""
 
@@ -65,7 +69,7 @@ def data_folder(settings: Settings) -> Path:
     return user_data_path("cairn", appauthor=False)
 
 
-def load(roots: tuple[str, ...] = (), *, local: bool = True) -> Settings:
+def load(roots: tuple[str, ...] = (), *, local: bool = True, worktrees: bool = False) -> Settings:
     env = os.environ
     return Settings(
         roots=tuple(Path(root) for root in roots),
@@ -76,6 +80,7 @@ def load(roots: tuple[str, ...] = (), *, local: bool = True) -> Settings:
         blocked=tuple(part.strip() for part in env.get("CAIRN_BLOCK", "").split(",") if part.strip()),
         git_timeout=_seconds(env.get("CAIRN_GIT_TIMEOUT")),
         embeddings=_embeddings(env),
+        worktrees=worktrees,
         local=local,
     )
 

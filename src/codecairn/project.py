@@ -26,6 +26,7 @@ from codecairn.errors import Denied, InvalidInput, ProjectNotFound
 from codecairn.history.churn import RecentChanges
 from codecairn.index.live import ProjectIndex
 from codecairn.index.overlays import Leases
+from codecairn.index.worktrees import Worktrees
 from codecairn.memory.recall import Recall
 from codecairn.paths import Guard, has_control, printable
 from codecairn.rank.search import Searcher
@@ -88,6 +89,10 @@ class Project:
     @cached_property
     def leases(self) -> Leases:
         return Leases()
+
+    @cached_property
+    def worktrees(self) -> Worktrees:
+        return Worktrees(self.index)
 
     @cached_property
     def searcher(self) -> Searcher:

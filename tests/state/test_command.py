@@ -55,7 +55,7 @@ def test_import_restores_what_searches_answer(here: Machine, there: Machine, exp
     for ref in (None, "main", "feature"):
         found = searched(there, door_name, "halve the sum", ref)
         assert found == searched(here, door_name, "halve the sum", ref)
-        assert ("discount.py" in {each["file_path"] for each in found}) is (ref == "feature")
+        assert ("discount.py" in json.dumps(found)) is (ref == "feature")
 
 
 def test_verbose_names_the_refs(here: Machine, there: Machine, tmp_path: Path) -> None:

@@ -46,6 +46,11 @@ _LEVELS = ["debug", "info", "warning", "error"]
 @click.option("--tools", "selection", default="", metavar="NAME,…", help="Offer only these tools, by name or family.")
 @click.option("--no-watch", is_flag=True, help="Index once at the start and look at the files when asked, no more.")
 @click.option("--no-index", is_flag=True, help="Index nothing that no call asks for.")
+@click.option(
+    "--worktrees",
+    is_flag=True,
+    help="Check out a ref that a client switches to, in the data directory: adds to the repository's .git/worktrees.",
+)
 @click.option("--log-level", type=click.Choice(_LEVELS), default="info", show_default=True)
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
@@ -55,12 +60,13 @@ def command(
     selection: str,
     no_watch: bool,
     no_index: bool,
+    worktrees: bool,
     log_level: str,
     log_format: str,
 ) -> None:
     logs.configure(log_level, log_format)
     _end_on_signals()
-    settings = config.load(roots, local=address is None)
+    settings = config.load(roots, local=address is None, worktrees=worktrees)
     make = partial(_service, settings, selection, watch=not no_watch, index=not no_index)
     try:
         if address is None:

@@ -2,11 +2,13 @@
 
 The default branch is the base, whole; another ref is the difference between the two trees. A run that has brought the
 working tree up to date does the same for the base, for the branch that is checked out and for every ref indexed before
-that has moved; a ref that was never indexed is when somebody asks for it by name.
+that has moved; a ref that was never indexed is when somebody asks for it by name. Refs that are gone from the
+repository go from the index when nobody has asked for them in a month.
 """
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from codecairn.errors import CairnError, Cancelled
 from codecairn.index.blobs import read_entries
 from codecairn.index.digest import all_readers
+from codecairn.index.overlays import drop_gone
 from codecairn.source.git import OBJECT_ID
 from codecairn.source.objects import Entry, tree, tree_changes
 from codecairn.source.refs import Tip, default_branch, tips
@@ -28,6 +31,8 @@ from codecairn.store.view import View, viewing
 
 if TYPE_CHECKING:
     from codecairn.index.run import Run
+
+log = logging.getLogger("codecairn.index")
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,8 @@ class Refs:
             commit = here.get(name) or (name if OBJECT_ID.fullmatch(name) else None)
             if commit is not None and not self._is_done(known.get(name), commit):
                 self._attempted(Tip(name, commit), base)
+        for name in drop_gone(self._store, self._git, self._run.cancel):
+            log.info("%s is gone from the repository and was not used for long: dropped from the index", name)
 
     def _attempted(self, tip: Tip, base: Layer) -> None:
         """One ref that cannot be read is no reason to leave the others out."""

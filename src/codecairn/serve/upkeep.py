@@ -7,9 +7,10 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
+from codecairn.cancel import Cancel
 from codecairn.errors import CairnError
 from codecairn.index.keeper import Keeper, may_index_unasked
-from codecairn.project import Projects
+from codecairn.project import Project, Projects
 
 log = logging.getLogger("codecairn.index")
 
@@ -45,9 +46,19 @@ class Upkeep:
             if is_wanted and project.root not in self._keepers:
                 keeper = self._keepers[project.root] = Keeper(project.index, watch=self._watch)
                 keeper.start()
+                if project.settings.worktrees:
+                    threading.Thread(target=_tidied, args=(project,), name="cairn-worktrees", daemon=True).start()
         except CairnError as error:
             log.warning("the project is not kept indexed: %s", error.message)
 
     def close(self) -> None:
         for keeper in self._keepers.values():
             keeper.close()
+
+
+def _tidied(project: Project) -> None:
+    """Remove the worktrees that servers before this one made and nobody is on."""
+    try:
+        project.worktrees.clean(Cancel())
+    except CairnError as error:
+        log.warning("worktrees that are used no more stay: %s", error.message)

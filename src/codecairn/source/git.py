@@ -109,7 +109,8 @@ class WorkingTree:
     """What lets a git look at the project's files and run nothing, write nothing."""
 
     settings: list[tuple[str, str]]
-    index: Path
+    index: Path | None = None
+    """The copy to look at; None where git is to use, and to write, its own."""
 
 
 class Git:
@@ -142,7 +143,7 @@ class Git:
     ) -> Finished:
         """Run git and hand back how it ended, or what it said within so many `seconds`; a status is the caller's."""
         settings = [*_NEUTRAL.items(), *(tree.settings if tree else [])]
-        index = {"GIT_INDEX_FILE": str(tree.index)} if tree else {}
+        index = {"GIT_INDEX_FILE": str(tree.index)} if tree and tree.index else {}
         index |= {"LC_ALL": "C.UTF-8"} if arguments[0] == "grep" else {}  # a character is not a byte
         graph = self._graph if arguments[0] in _WALKS else None
         began = time.monotonic()
@@ -334,6 +335,10 @@ class Git:
             except OSError as error:
                 raise self._not_started(error) from error
             yield WorkingTree(self._filters_off(cancel), copy)
+
+    def writable_tree(self, cancel: Cancel) -> WorkingTree:
+        """For a git that is to check files out, and to run nothing for it."""
+        return WorkingTree(self._filters_off(cancel))
 
     def _filters_off(self, cancel: Cancel) -> list[tuple[str, str]]:
         """Settings that empty every filter any configuration file defines; asked anew each time, as files change."""

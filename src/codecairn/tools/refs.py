@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
 from codecairn.errors import NotReady, ProjectNotFound
-from codecairn.index.overlays import last_ref_use, note_ref_use
+from codecairn.index.overlays import last_ref_use, lease_of, note_ref_use
 from codecairn.index.standing import LIVE, Standing, scope_of, standing
 from codecairn.project import Project
 from codecairn.source.refs import is_repository, tips, worktrees
@@ -133,15 +135,31 @@ def switch_ref(
     layer = stands.layer if stands.layer.name else None
     if layer is not None:
         note_ref_use(stands.opened.folder, layer, now=True)
-    warnings = [] if call.connection.lasts else [_UNCONNECTED]
-    if call.connection.lasts:
-        project.leases.hold(call.connection.id, project.root, stands.opened.folder, layer)
-        _remember(call, project, layer)
+    path, warnings = _settled(call, project, stands.opened.folder, layer)
     return SwitchedRef(
-        ref=stands.ref if layer is not None else LIVE, previous_ref=before,
-        worktree_path=_worktree(call, project, layer), status="active" if stands.freshness == "fresh" else "stale",
+        ref=stands.ref if layer is not None else LIVE, previous_ref=before, worktree_path=path,
+        status="active" if stands.freshness == "fresh" else "stale",
         last_indexed_commit=stands.layer.head or None, metadata=_said(stands, warnings),
     )  # fmt: skip
+
+
+def _settled(call: Call, project: Project, folder: Path, layer: Layer | None) -> tuple[str | None, list[str]]:
+    """The connection on its ref: leased, remembered, and checked out where that is wanted."""
+    path = _worktree(call, project, layer)
+    if not call.connection.lasts:
+        return path, [_UNCONNECTED]
+    lease = partial(project.leases.hold, call.connection.id, project.root)
+    leases = [lease_of(folder, layer)] if layer is not None else []
+    warnings: list[str] = []
+    if project.settings.worktrees and layer is not None and path is None:
+        checkout = project.worktrees.ensure(layer, partial(lease, *leases), call.cancel)
+        path, warnings = str(checkout.path), checkout.warnings
+    else:
+        lease(*leases)
+    if project.settings.worktrees:
+        project.worktrees.clean(call.cancel)
+    _remember(call, project, layer)
+    return path, warnings
 
 
 _UNCONNECTED = "This protocol has no connection to remember a ref for: give `ref` with every later call."
