@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
+import secrets
 import threading
 import time
 from collections.abc import Collection
 from contextlib import ExitStack
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,7 +48,6 @@ class Leases:
 
     def __init__(self) -> None:
         self._held: dict[tuple[str, Path], ExitStack] = {}
-        self._numbers = count()
         self._lock = threading.Lock()
 
     def hold(self, connection: str, root: Path, *leases: Path) -> None:
@@ -61,7 +59,7 @@ class Leases:
             if leases:
                 stack = self._held[connection, root] = ExitStack()
                 for each in leases:
-                    lock = WriterLock(each.with_name(f"{each.name}-{os.getpid()}-{next(self._numbers)}"))
+                    lock = WriterLock(each.with_name(f"{each.name}-{secrets.token_hex(8)}"))
                     stack.enter_context(lock.holding("a connection is on this ref"))
 
 
