@@ -63,7 +63,7 @@ class Machine:
             for layer in opened.store.refs(Scope("").key):
                 with viewing(opened.store, opened.lexical, "", is_blocked, layer.id) as view:
                     assert view is not None
-                    answers[layer.name] = (layer.head, layer.merge_base, layer.base is None, told(view))
+                    answers[layer.name] = (layer.head, layer.base is None, told(view))
             with viewing(opened.store, opened.lexical, str(index.root), is_blocked) as view:
                 answers[""] = told(view) if view else None
         return answers

@@ -58,6 +58,7 @@ def test_import_restores_what_searches_answer(here: Machine, there: Machine, exp
         assert ("discount.py" in json.dumps(found)) is (ref == "feature")
 
 
+@requirement("ruling/cli/verbose-and-workspace")
 def test_verbose_names_the_refs(here: Machine, there: Machine, tmp_path: Path) -> None:
     path = tmp_path / "state.tar.zst"
     for ran in (cairn(here, "state", "export", path, "-v"), cairn(there, "state", "import", path, "--verbose")):

@@ -133,8 +133,8 @@ def test_facts_of_another_version_are_read_again(
     here_anew.index("feature")
     wanted = here_anew.answers()
     for name in ("main", "feature"):
-        assert answers[name][3]["symbols"] == wanted[name][3]["symbols"]
-        assert answers[name][3]["found"] == wanted[name][3]["found"]
+        assert answers[name][2]["symbols"] == wanted[name][2]["symbols"]
+        assert answers[name][2]["found"] == wanted[name][2]["found"]
 
 
 def test_an_export_of_a_shallow_clone_is_taken_by_the_whole_and_the_other_way_around(
