@@ -25,6 +25,7 @@ from codecairn.source.objects import Entry, tree, tree_changes
 from codecairn.source.refs import Tip, default_branch, tips
 from codecairn.source.trees import RULE_NAMES, TreeSieve, rule_files, sieve_of
 from codecairn.source.walk import is_test
+from codecairn.store.index import IndexStore
 from codecairn.store.layers import Layer, Scope
 from codecairn.store.overlays import OverlayWriter, gone
 from codecairn.store.view import View, viewing
@@ -119,15 +120,7 @@ class Refs:
         facts = self._facts(tip, change)
         base = self._writer.found_base(self._scope, tip.name, last.versions, last.entries, last.vectors, **facts)
         with viewing(self._store, self._run.lexical, str(self._run.source.root), self._is_blocked) as folder:
-            return self._finished(base, folder, self._differing(base, folder) if folder else ())
-
-    def _differing(self, base: Layer, folder: View) -> set[str]:
-        """The paths of which a working tree has another version than the base."""
-        one, other = (
-            {(entry.path, entry.file) for entry in self._store.manifest(layer.id).values() if entry.file is not None}
-            for layer in (base, folder.layer)
-        )
-        return {path for path, _ in one ^ other}
+            return self._finished(base, folder, differing(self._store, base, folder.layer) if folder else ())
 
     def _moved(self, base: Layer, tip: Tip) -> Layer:
         change = self._between(base, tip)
@@ -231,3 +224,12 @@ class Refs:
 def _differences(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
     """What changed, a count that is no more as none."""
     return {path: after.get(path, 0) for path in {*before, *after} if before.get(path, 0) != after.get(path, 0)}
+
+
+def differing(store: IndexStore, one: Layer, other: Layer) -> set[str]:
+    """The paths of which two whole layers have other versions."""
+    first, second = (
+        {(entry.path, entry.file) for entry in store.manifest(layer.id).values() if entry.file is not None}
+        for layer in (one, other)
+    )
+    return {path for path, _ in first ^ second}

@@ -19,7 +19,7 @@ from codecairn.errors import CairnError, Cancelled, ProjectNotFound
 from codecairn.index.batch import FAILED, UNCHANGED, Batch, Report
 from codecairn.index.digest import all_readers, lasting
 from codecairn.index.pool import Workers, jobs_for
-from codecairn.index.refs import Refs
+from codecairn.index.refs import Refs, differing
 from codecairn.parse.language import language_of
 from codecairn.paths import Guard
 from codecairn.source.content import Found, Skip, read_text
@@ -226,13 +226,28 @@ class Run:
         """How many files import each; None where this generation was counted already, or could not be."""
         try:
             with viewing(self.store, self.lexical, str(self.source.root), self.source.guard.blocks) as view:
-                is_known = view is None or view.layer.counted == view.layer.generation
-                return None if view is None or is_known else self.importers.count(view, self.cancel)
+                if view is None or view.layer.counted == view.layer.generation:
+                    return None
+                like_base = None if view.layer.counted else self._counted_by_base(view)
+                return self.importers.count(view, self.cancel) if like_base is None else like_base
         except Cancelled:
             raise
         except CairnError as error:
             self.report.warnings.append(f"Which files import which could not be counted: {error.message}")
             return None
+
+    def _counted_by_base(self, view: View) -> Mapping[str, int] | None:
+        """The counts of a working tree that is new here, told from those of the base, which has most of its files;
+        None where there is none. A clean clone of Django takes 0.6 s of CPU to count from nothing."""
+        base = self.store.base(Scope(view.layer.prefix, self.options.tests, self.options.vendor).key)
+        if base is None:
+            return None
+        with viewing(self.store, self.lexical, "", self.source.guard.blocks, base.id) as below:
+            if below is None or not below.is_counted:
+                return None
+            changed = differing(self.store, base, view.layer)
+            other = self.importers.recount(below, view, changed, self.cancel) if changed else {}
+            return {path: count for path, count in {**below.counts(), **other}.items() if count}
 
     def _digest(self, layer: Layer, changed: list[Found], batch: Batch) -> None:
         paths = [found.path for found in changed]
