@@ -14,13 +14,14 @@ from codecairn.index import digest
 from codecairn.index.state import Exported
 from codecairn.store import archive
 from codecairn.store.index import IndexStore
+from codecairn.store.layers import Scope
 from codecairn.store.schema import SCHEMA
 from codecairn.store.version import unpacked
 from tests.conftest import SOAK
 from tests.refs.history import Drawn, History, histories
 from tests.state.conftest import BASKET
 from tests.state.machines import Machine
-from tests.support.indexes import LastingWorkers
+from tests.support.indexes import LastingWorkers, stores
 from tests.support.repo import Repo
 
 
@@ -126,6 +127,9 @@ def test_facts_of_another_version_are_read_again(
     monkeypatch.setattr(digest, "DIGEST", digest.DIGEST + 1)
     imported = there.import_(tmp_path / "state.tar.zst")
     assert imported.manifest.readers != digest.all_readers()
+    with stores(there.repo.path, there.home) as opened:
+        assert opened is not None
+        assert {layer.extractors for layer in opened.store.refs(Scope("").key)} == {digest.all_readers()}
     answers = there.answers()
     monkeypatch.undo()
     here_anew = Machine(here.repo, tmp_path / "anew", here.workers)

@@ -57,8 +57,7 @@ def export(path: Path, workspace: Path, verbose: bool) -> None:
 
     with opened_project(workspace, verbose=verbose) as project, _progress() as told:
         done = export_state(project.index, path.absolute(), Cancel(), told)
-    count = len(done.manifest.refs)
-    click.echo(f"Exported {count} refs to {path}: {done.size / 1e6:.1f} MB")
+    click.echo(f"Exported {_refs(done.manifest)} to {path}: {done.size / 1e6:.1f} MB")
     _say_more(done, verbose=verbose)
 
 
@@ -71,9 +70,14 @@ def import_(path: Path, workspace: Path, verbose: bool) -> None:
 
     with opened_project(workspace, verbose=verbose) as project, _progress() as told:
         done = import_state(project.index, path.absolute(), Cancel(), told)
-    manifest = done.manifest
-    click.echo(f"Imported {len(manifest.refs)} refs of {manifest.created}; {done.files_read} files were read anew")
+    click.echo(
+        f"Imported {_refs(done.manifest)}, exported at {done.manifest.created}; {done.files_read} files were read anew"
+    )
     _say_more(done, verbose=verbose)
+
+
+def _refs(manifest: Any) -> str:
+    return "1 ref" if len(manifest.refs) == 1 else f"{len(manifest.refs)} refs"
 
 
 def _say_more(done: Any, *, verbose: bool) -> None:

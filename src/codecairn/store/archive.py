@@ -197,10 +197,18 @@ class Archive:
             if member.name.startswith("notes/"):
                 notes[member.name] = b"".join(self._parts(member))
             else:
-                _store(folder / member.name, self._parts(member))
+                self._store(folder / member.name, member)
             step(done := done + member.size, self.manifest.size)
         self._tar.end()
         return notes
+
+    def _store(self, path: Path, member: Member) -> None:
+        try:
+            _store(path, self._parts(member))
+        except OSError as error:
+            raise CairnError(
+                f"The archive cannot be unpacked: {path}: {error.strerror}", remedy="Free space in the data directory."
+            ) from error
 
     def _expect(self, member: Member) -> None:
         name, size = self._tar.next()
@@ -218,21 +226,24 @@ class Archive:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Archive]:
-    try:
-        with path.open("rb") as file:
-            end = _check_seal(file)
-            file.seek(0)
-            source: Any = _Bounded(file, end)
+    with _file(path) as file:
+        end = _check_seal(file)
+        file.seek(0)
+        source: Any = _Bounded(file, end)
+        try:
             with zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=False) as stream:
                 yield Archive(_Tar(stream), end)
-    except zstandard.ZstdError as error:
-        raise refused(f"it cannot be decompressed: {error}") from error
-    except FileNotFoundError as error:
-        raise InvalidInput(f"No such file: {printable(str(path))}", param="path", reason="not found") from error
+        except zstandard.ZstdError as error:
+            raise refused(f"it cannot be decompressed: {error}") from error
+
+
+def _file(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
     except OSError as error:
-        if error.filename is None or Path(error.filename) != path:
-            raise
-        raise InvalidInput(f"Cannot be read: {printable(str(path))}: {error.strerror}", param="path") from error
+        raise InvalidInput(
+            f"Cannot be read: {printable(str(path))}: {error.strerror}", param="path", reason="not a readable file"
+        ) from error
 
 
 def refused(why: str) -> InvalidInput:
