@@ -21,7 +21,7 @@ from codecairn.store.layers import Scope
 from codecairn.store.view import viewing
 from tests.crash.doomed import POINTS
 from tests.crash.scene import Scene, become, changed, state
-from tests.refs.test_histories import told
+from tests.refs.history import told
 from tests.support.indexes import LastingWorkers, faults, project_index
 from tests.support.repo import Repo
 

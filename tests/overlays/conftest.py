@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,17 +9,13 @@ from codecairn.cancel import Cancel
 from codecairn.index.run import Options
 from codecairn.source.refs import tip_of
 from codecairn.store.overlays import OverlayWriter
+from tests.crash.conftest import workers
 from tests.support.indexes import LastingWorkers, project_index
 from tests.support.repo import Repo
 
+__all__ = ["workers"]
+
 _DAY_S = 86_400.0
-
-
-@pytest.fixture(scope="module")
-def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LastingWorkers]:
-    pool = LastingWorkers(tmp_path_factory.mktemp("workers"), most=1)
-    yield pool
-    pool.end()
 
 
 @pytest.fixture

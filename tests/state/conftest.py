@@ -1,23 +1,18 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.crash.conftest import workers
 from tests.state.machines import Machine
 from tests.support.indexes import LastingWorkers
 from tests.support.repo import Repo
 
+__all__ = ["workers"]
+
 BASKET = "def weigh(item):\n    return item.grams\n"
 TILL = "from basket import weigh\n\n\ndef ring(items):\n    return sum(weigh(each) for each in items)\n"
-
-
-@pytest.fixture(scope="module")
-def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LastingWorkers]:
-    pool = LastingWorkers(tmp_path_factory.mktemp("workers"), most=1)
-    yield pool
-    pool.end()
 
 
 def shop(place: Path, workers: LastingWorkers) -> Machine:

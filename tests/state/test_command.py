@@ -13,6 +13,8 @@ import zstandard
 from click.testing import CliRunner, Result
 
 from codecairn.cli import main
+from codecairn.config import Settings
+from codecairn.project import Project
 from tests.state.machines import Machine
 from tests.support.doors import open_door, service
 
@@ -76,3 +78,33 @@ def test_what_goes_wrong_is_said_with_a_remedy(here: Machine, tmp_path: Path) ->
     ran = cairn(here, "state", "export", tmp_path / "nowhere" / "state.tar.zst")
     assert ran.exit_code == 1
     assert "cannot be written" in ran.stderr
+
+
+def test_discoveries_travel_where_both_sides_ask_for_it(here: Machine, there: Machine, tmp_path: Path) -> None:
+    path = tmp_path / "state.tar.zst"
+    with open_door("memory", service(here.repo.path, data=here.home)) as door:
+        said = "Weights are in grams everywhere"
+        assert not door.call("remember", {"type": "rule", "content": said, "path": "basket.py"}).is_error
+    assert cairn(here, "state", "export", path).exit_code == 0
+    assert "iscoveries" not in cairn(there, "state", "import", path).stdout
+    assert cairn(here, "state", "export", path, "--memory").exit_code == 0
+    assert "It has discoveries too" in cairn(there, "state", "import", path).stdout
+    assert remembered(there) == []
+    assert "Discoveries: 1 added, 0 updated" in cairn(there, "state", "import", path, "--memory").stdout
+    assert "Discoveries: 0 added, 0 updated, 1 known" in cairn(there, "state", "import", path, "--memory").stdout
+    assert remembered(there) == remembered(here) == [("rule", said, "basket.py")]
+
+
+def test_an_archive_whose_discoveries_are_none_is_refused_whole(here: Machine, there: Machine, tmp_path: Path) -> None:
+    here.export(tmp_path / "state.tar.zst", notes={"notes/discoveries.jsonl": b"not a line of JSON\n"})
+    there.index()
+    before = there.listing()
+    ran = cairn(there, "state", "import", tmp_path / "state.tar.zst")
+    assert ran.exit_code == 1
+    assert "Line 1" in ran.stderr
+    assert there.listing() == before
+
+
+def remembered(machine: Machine) -> list[tuple[str, str, str | None]]:
+    project = Project(machine.repo.path, Settings(data=machine.home))
+    return [(row.type, row.content, row.path) for row in project.discoveries.all()]

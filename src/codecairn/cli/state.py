@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,9 @@ from codecairn.errors import CairnError
 
 if TYPE_CHECKING:
     from codecairn.project import Project
+    from codecairn.store.discoveries import DiscoveryRow
 
+_DISCOVERIES = "notes/discoveries.jsonl"
 _SHORT = 10
 
 
@@ -50,29 +52,49 @@ def opened_project(workspace: Path, *, verbose: bool) -> Iterator[Project]:
 
 @command.command("export", help="Write what is indexed of this repository's branches to PATH (.tar.zst).")
 @click.argument("path", type=click.Path(path_type=Path))
+@click.option("--memory", is_flag=True, help="Put the discoveries beside it that are remembered of the project.")
 @workspace_options
-def export(path: Path, workspace: Path, verbose: bool) -> None:
+def export(path: Path, memory: bool, workspace: Path, verbose: bool) -> None:
     from codecairn.cancel import Cancel
     from codecairn.index.state import export_state
 
     with opened_project(workspace, verbose=verbose) as project, _progress() as told:
-        done = export_state(project.index, path.absolute(), Cancel(), told)
+        notes = {_DISCOVERIES: _discoveries(project)} if memory else {}
+        done = export_state(project.index, path.absolute(), Cancel(), told, notes)
     click.echo(f"Exported {_refs(done.manifest)} to {path}: {done.size / 1e6:.1f} MB")
     _say_more(done, verbose=verbose)
 
 
+def _discoveries(project: Project) -> bytes:
+    from codecairn.memory.archive import exported
+
+    rows = sorted(project.discoveries.all(), key=lambda row: (row.created, row.id))
+    return "".join(f"{line}\n" for line in exported(rows)).encode()
+
+
 @command.command("import", help="Use the archive at PATH as this repository's index, and bring it up to date.")
 @click.argument("path", type=click.Path(path_type=Path))
+@click.option("--memory", is_flag=True, help="Remember the discoveries in it too.")
 @workspace_options
-def import_(path: Path, workspace: Path, verbose: bool) -> None:
+def import_(path: Path, memory: bool, workspace: Path, verbose: bool) -> None:
     from codecairn.cancel import Cancel
     from codecairn.index.state import import_state
+    from codecairn.memory.archive import imported, parsed
 
     with opened_project(workspace, verbose=verbose) as project, _progress() as told:
-        done = import_state(project.index, path.absolute(), Cancel(), told)
+
+        def rows(notes: Mapping[str, bytes]) -> list[DiscoveryRow]:
+            return parsed(notes.get(_DISCOVERIES, b"").decode("utf-8", "replace").split("\n"), project.guard)
+
+        done = import_state(project.index, path.absolute(), Cancel(), told, rows)
+        counts = imported(project.discoveries, rows(done.notes)) if memory else None
     click.echo(
         f"Imported {_refs(done.manifest)}, exported at {done.manifest.created}; {done.files_read} files were read anew"
     )
+    if counts is not None:
+        click.echo(f"Discoveries: {counts.added} added, {counts.updated} updated, {counts.unchanged} known already")
+    elif _DISCOVERIES in done.notes:
+        click.echo("It has discoveries too: --memory takes them.")
     _say_more(done, verbose=verbose)
 
 

@@ -120,7 +120,7 @@ class Refs:
         facts = self._facts(tip, change)
         base = self._writer.found_base(self._scope, tip.name, last.versions, last.entries, last.vectors, **facts)
         with viewing(self._store, self._run.lexical, str(self._run.source.root), self._is_blocked) as folder:
-            return self._finished(base, folder, differing(self._store, base, folder.layer) if folder else ())
+            return self._finished(base, folder, differing_paths(self._store, base, folder.layer) if folder else ())
 
     def _moved(self, base: Layer, tip: Tip) -> Layer:
         change = self._between(base, tip)
@@ -226,7 +226,7 @@ def _differences(before: Mapping[str, int], after: Mapping[str, int]) -> dict[st
     return {path: after.get(path, 0) for path in {*before, *after} if before.get(path, 0) != after.get(path, 0)}
 
 
-def differing(store: IndexStore, one: Layer, other: Layer) -> set[str]:
+def differing_paths(store: IndexStore, one: Layer, other: Layer) -> set[str]:
     """The paths of which two whole layers have other versions."""
     first, second = (
         {(entry.path, entry.file) for entry in store.manifest(layer.id).values() if entry.file is not None}

@@ -19,7 +19,7 @@ from codecairn.errors import CairnError, Cancelled, ProjectNotFound
 from codecairn.index.batch import FAILED, UNCHANGED, Batch, Report
 from codecairn.index.digest import all_readers, lasting
 from codecairn.index.pool import Workers, jobs_for
-from codecairn.index.refs import Refs, differing
+from codecairn.index.refs import Refs, differing_paths
 from codecairn.parse.language import language_of
 from codecairn.paths import Guard
 from codecairn.source.content import Found, Skip, read_text
@@ -245,7 +245,7 @@ class Run:
         with viewing(self.store, self.lexical, "", self.source.guard.blocks, base.id) as below:
             if below is None or not below.is_counted:
                 return None
-            changed = differing(self.store, base, view.layer)
+            changed = differing_paths(self.store, base, view.layer)
             other = self.importers.recount(below, view, changed, self.cancel) if changed else {}
             return {path: count for path, count in {**below.counts(), **other}.items() if count}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -33,6 +33,8 @@ from codecairn.store.schema import SCHEMA
 from codecairn.store.segments import Segments
 
 _PATIENCE_S = 30.0
+Notes = Mapping[str, bytes]
+"""What people recorded, by the name of the member that holds it."""
 
 
 class Exported(Struct, frozen=True, kw_only=True):
@@ -54,7 +56,7 @@ def export_state(
     path: Path,
     cancel: Cancel,
     progress: Progress = unheard,
-    notes: Mapping[str, bytes] = MappingProxyType({}),
+    notes: Notes = MappingProxyType({}),
 ) -> Exported:
     """Bring the index up to date, and write what it has of commits. Notes are put beside it as they are."""
     index.git.layout(cancel)
@@ -105,8 +107,15 @@ def _told(progress: Progress, cancel: Cancel, doing: str, done: int, total: int)
     progress(done, total, doing)
 
 
-def import_state(index: ProjectIndex, path: Path, cancel: Cancel, progress: Progress = unheard) -> Imported:
-    """Put an archive in the place of the index, then bring it up to date with what is on this machine."""
+def import_state(
+    index: ProjectIndex,
+    path: Path,
+    cancel: Cancel,
+    progress: Progress = unheard,
+    look_at: Callable[[Notes], object] = lambda _: None,
+) -> Imported:
+    """Put an archive in the place of the index, then bring it up to date with what is on this machine. Who cares for
+    the notes is shown them before anything is changed, and refuses the archive by raising."""
     with archive.opened(path) as found:
         _check(index, found.manifest, cancel)
         with index.lock.holding("importing", patience=_PATIENCE_S) as had:
@@ -114,19 +123,22 @@ def import_state(index: ProjectIndex, path: Path, cancel: Cancel, progress: Prog
                 raise index.busy()
             known = _ref_names(index)
             options = _options(index, found.manifest)
-            notes = _put_in_use(index, found, partial(_told, progress, cancel, "Unpacking"))
+            notes = _put_in_use(index, found, look_at, partial(_told, progress, cancel, "Unpacking"))
     report = index.index(options, force=False, cancel=cancel, progress=progress)
     warnings = report.warnings + _indexed_again(index, options, known, cancel)
     return Imported(manifest=found.manifest, notes=notes, files_read=report.files_indexed, warnings=warnings)
 
 
-def _put_in_use(index: ProjectIndex, found: archive.Archive, step: archive.Step) -> dict[str, bytes]:
+def _put_in_use(
+    index: ProjectIndex, found: archive.Archive, look_at: Callable[[Notes], object], step: archive.Step
+) -> dict[str, bytes]:
     """Nobody sees the new folder before it is whole and was looked at."""
     place.sweep(index.folder)
     epoch = place.new_epoch(index.folder)
     try:
         notes = found.unpack(epoch, step)
         _check_unpacked(epoch, found.manifest)
+        look_at(notes)
         place.use_epoch(index.folder, epoch)
     finally:
         if place.current_epoch(index.folder) != epoch:

@@ -44,6 +44,7 @@ _BLOCK = 512
 _LARGEST_MANIFEST = 16 << 20
 _MOST_MEMBERS = 10_000
 _MOST_BYTES = 256 << 30
+_MOST_NOTES = 64 << 20
 _MOST_TIMES = 200
 """The unpacked size of an archive, in those of the archive; that of Django's is one and a half."""
 _SEAL = b"\x5a\x2a\x4d\x18" + (32).to_bytes(4, "little")
@@ -351,6 +352,8 @@ def _check_members(members: Iterable[Member]) -> None:
     for member in members:
         if not _NAMES.fullmatch(member.name) or member.name in sizes or member.size < 0:
             raise refused(f"{printable(member.name)} is no part of an index")
+        if member.name.startswith("notes/") and member.size > _MOST_NOTES:
+            raise refused(f"{member.name} is too large")
         sizes[member.name] = member.size
     if "index.db" not in sizes:
         raise refused("it holds no index")
