@@ -103,15 +103,10 @@ def test_a_budget_out_of_bounds_is_refused(harbour: Asking, tokens: int) -> None
     assert answer.value["error"]["data"]["param"] == "max_tokens"
 
 
-@pytest.mark.parametrize("arguments", [{}, {"task": "  "}, {"query": ""}, {"task": "a", "query": "b"}])
+@pytest.mark.parametrize("arguments", [{}, {"task": "  "}, {"task": ""}])
 def test_a_pack_needs_one_task(harbour: Asking, arguments: dict[str, Any]) -> None:
     answer = harbour.answer("build_context_pack", **arguments)
     assert answer.value["error"]["code"] == "invalid_input"
-
-
-def test_query_is_another_word_for_task(harbour: Asking) -> None:
-    one, other = (packed(harbour.answer("build_context_pack", **{name: TASK})) for name in ("task", "query"))
-    assert one == other
 
 
 def test_a_task_that_nothing_matches_has_an_empty_pack(harbour: Asking) -> None:

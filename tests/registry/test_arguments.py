@@ -20,7 +20,7 @@ from codecairn.paths import printable
 from codecairn.tools import Tool, schema
 from tests.registry.samples import SAMPLES
 
-CHECKED_BY_THE_TOOL = {"startLine", "endLine"}
+CHECKED_BY_THE_TOOL = {"startLine", "endLine", "max_tokens"}
 DECLARED = [*tools.standard().tools.values(), *SAMPLES]
 
 junk = st.recursive(

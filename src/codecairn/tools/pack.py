@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from codecairn.context.gather import Gatherer, Material, Written, rules
 from codecairn.context.pack import DEFAULT_TOKENS, ESTIMATE, LEAST_TOKENS, MOST_TOKENS, LeftOut, PackItem, filled
-from codecairn.errors import EmptyQuery, InvalidInput, InvalidMaxTokens
+from codecairn.errors import InvalidInput, InvalidMaxTokens
 from codecairn.memory.drift import verdict
 from codecairn.project import Project
 from codecairn.rank.plan import planned
@@ -46,15 +46,15 @@ class ContextPack(Struct, frozen=True, kw_only=True):
 def build_context_pack(
     call: Call,
     *,
-    task: Annotated[_Task | None, Meta(description="What is to be done")] = None,
-    query: Annotated[_Task | None, Meta(description="Same")] = None,
+    task: Annotated[_Task, Meta(description="What is to be done")],
     max_tokens: Annotated[_Tokens, Meta(description="Budget")] = DEFAULT_TOKENS,
     workspace: Workspace = None,
     ref: Ref = None,
 ) -> ContextPack:
     """Code, callers, tests, docs, rules and discoveries for one task, within a token budget. Use it first, instead of
     many searches."""
-    wanted = _asked(task, query)
+    if not task.strip():
+        raise InvalidInput("No task is given", param="task", reason="it is empty")
     if not LEAST_TOKENS <= max_tokens <= MOST_TOKENS:
         reason = f"{LEAST_TOKENS} to {MOST_TOKENS}, not {max_tokens}"
         raise InvalidMaxTokens(f"max_tokens: {reason}", param="max_tokens", reason=reason)
@@ -63,25 +63,16 @@ def build_context_pack(
     warnings: list[str] = []
 
     def gathered(view: View) -> list[Material]:
-        found, _ = project.searcher.ranked(view, epoch(stands), Question(wanted))
+        found, _ = project.searcher.ranked(view, epoch(stands), Question(task))
         warnings[:] = found.warnings
-        known = partial(_written, project, view, epoch(stands), wanted)
-        return Gatherer(view, wanted, call.cancel).gathered(found.results, known)
+        known = partial(_written, project, view, epoch(stands), task)
+        return Gatherer(view, task, call.cancel).gathered(found.results, known)
 
     materials = newest(stands, project, gathered) or []
     metadata = stands.metadata()
     if said := [*stands.warnings, *warnings]:
         metadata["warnings"] = [each[:_LONGEST_WARNING] for each in said]
     return _packed(materials, max_tokens, metadata)
-
-
-def _asked(task: str | None, query: str | None) -> str:
-    if task is not None and query is not None and task.strip() != query.strip():
-        raise InvalidInput("task and query are one thing", param="query", reason="both are given, and differ")
-    wanted = (task if task is not None else query) or ""
-    if not wanted.strip():
-        raise EmptyQuery("No task is given", param="task", reason="task is empty or missing")
-    return wanted.strip()
 
 
 def _written(project: Project, view: View, epoch_: str, task: str, paths: set[str]) -> Iterator[Written]:

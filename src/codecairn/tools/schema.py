@@ -31,7 +31,6 @@ _FIELD = re.compile(
     re.DOTALL,
 )
 _DEEPEST_ARGUMENT = 32
-_TELLING = 2
 _SELF_EVIDENT = frozenset({"cursor", "endLine", "format", "id", "language", "limit", "ref", "startLine", "workspace"})
 """Parameters of one meaning in every tool that has them, which the server's instructions tell once."""
 
@@ -95,14 +94,14 @@ def of_output(returns: Any, family: Family) -> dict[str, Any]:
 
 
 def shallow(whole: dict[str, Any]) -> dict[str, Any]:
-    """The same forms, each by two names it requires, first one that no other does; still true of every value, and a
-    twentieth of the tokens."""
+    """The same forms, each by a name it requires, one that no other does where there is one; still true of every value,
+    and a twentieth of the tokens."""
     definitions = whole["$defs"]
     forms = [_resolved(form, definitions).get("required", []) for form in whole["anyOf"]]
     counts = Counter(name for form in forms for name in form)
     return {
         "type": "object",
-        "anyOf": [{"required": sorted(form, key=counts.__getitem__)[:_TELLING]} for form in forms],
+        "anyOf": [{"required": [name]} for name in dict.fromkeys(min(form, key=counts.__getitem__) for form in forms)],
     }
 
 
