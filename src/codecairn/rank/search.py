@@ -65,6 +65,8 @@ class Ranking:
     is_capped: bool
     """Whether more would have matched than were weighed."""
     warnings: tuple[str, ...] = ()
+    suppressed: int = 0
+    """Further pieces of symbols of which the best piece is a result."""
 
 
 _State = tuple[str, int, int, int, int]
@@ -104,8 +106,9 @@ class Searcher:
         candidates = list(_candidates(view, plan, question.filters, proposed, with_named=by_words))
         candidates = _with_meaning(candidates, meaning)
         found = rank(plan, candidates, statistics, question.recent) if by_words else rank_by_meaning(candidates)
-        kept = [each for each in _one_a_symbol(found) if each.relevance >= question.filters.min_relevance]
-        ranking = Ranking(kept, is_capped, warnings)
+        single = list(_one_a_symbol(found))
+        kept = [each for each in single if each.relevance >= question.filters.min_relevance]
+        ranking = Ranking(kept, is_capped, warnings, len(found) - len(single))
         if is_lasting:
             self._remember(memory, question, ranking)
         return ranking, False

@@ -11,7 +11,8 @@ from codecairn.diff.symbols import symbol_changes
 from codecairn.diff.values import ChangeType, FileStatus, Place, SymbolChange
 from codecairn.diff.values import FileChange as Compared
 from codecairn.errors import MergeBaseFailed, NotReady, RefNotFound
-from codecairn.index.standing import LIVE, Standing
+from codecairn.index.run import Options
+from codecairn.index.standing import LIVE, Standing, scope_of
 from codecairn.parse.kinds import CALLABLE
 from codecairn.project import Project
 from codecairn.rank.explain import SHORT_KINDS
@@ -20,12 +21,14 @@ from codecairn.resolve.engine import Engine
 from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.resolve.references import references_to
 from codecairn.resolve.values import Definition
-from codecairn.source.refs import default_branch
+from codecairn.source.refs import default_branch, tip_of
 from codecairn.store.index import IndexStore
-from codecairn.store.layers import Layer
+from codecairn.store.layers import Layer, Scope
 from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
-from codecairn.tools.views import Cursor, Workspace, looked_at, newest, offset_of, project_of
+from codecairn.tools.views import Cursor, Workspace, clamped, looked_at, newest, offset_of, project_of
+
+_MOST_CHANGES = 1000
 
 
 class ChangedFile(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -93,7 +96,7 @@ def diff_context(
     head_ref: Annotated[str | None, Meta(description="Default: HEAD; live: files as they are")] = None,
     workspace: Workspace = None,
     path_filter: Annotated[str | None, Meta(description="Only below it")] = None,
-    limit: Annotated[int, Meta(ge=1, le=1000, description="Most symbols")] = 50,
+    limit: Annotated[int, Meta(ge=1, description="Most symbols")] = 50,
     cursor: Cursor = None,
 ) -> DiffContext:
     """What a branch changed, by symbol: signatures, renames, moves, callers. Use it to review one; git_diff has the
@@ -101,6 +104,7 @@ def diff_context(
     project = project_of(call, workspace)
     filters = Filters(path_filter=checked_path(path_filter)) if path_filter else Filters()
     offset = offset_of(cursor)
+    limit, clamping = clamped(limit, _MOST_CHANGES)
     base = _indexed(call, project, base_ref or _default(call, project))
     asked = head_ref or call.connection.refs.get(project.root) or "HEAD"
     head = _indexed(call, project, asked)
@@ -120,7 +124,7 @@ def diff_context(
         total_changes=len(rows),
         changes=[_row(*each) for each in zip(page, at_base, at_head, strict=True)],
         file_changes=[_file(each) for each in files],
-        metadata=_metadata(base.stands, head.stands, changed, more=more),
+        metadata=_metadata(base.stands, head.stands, changed, clamping, more=more),
         next_cursor=str(offset + limit) if more else None,
     )
 
@@ -132,10 +136,25 @@ class _Indexed(NamedTuple):
 
 
 def _indexed(call: Call, project: Project, ref: str) -> _Indexed:
-    stands = looked_at(call, project, ref)
+    """A ref as git has it now: what the index has not of it yet is indexed first."""
+    stands = _caught_up(call, project, ref) if ref != LIVE else looked_at(call, project, LIVE)
     if stands.layer is None or stands.opened is None:
         raise NotReady("Project not indexed", details=stands.warnings)
     return _Indexed(stands, stands.opened.store, stands.layer)
+
+
+def _caught_up(call: Call, project: Project, ref: str) -> Standing:
+    tip = tip_of(project.git, ref, call.cancel)
+    try:
+        stands = looked_at(call, project, tip.name)
+        if stands.layer is not None and stands.layer.head == tip.commit:
+            return stands
+    except (RefNotFound, NotReady):
+        pass  # git has it, so it can be indexed
+    opened = project.index.opened()
+    scope = scope_of(project.index, opened, call.cancel) if opened else Scope("")
+    project.index.index(Options(scope.tests, scope.vendor), force=False, cancel=call.cancel, ref=tip)
+    return looked_at(call, project, tip.name)
 
 
 def _default(call: Call, project: Project) -> str:
@@ -227,12 +246,12 @@ def _file(change: Compared) -> ChangedFile:
     )
 
 
-def _metadata(base: Standing, head: Standing, changed: Changed, *, more: bool) -> dict[str, Any]:
+def _metadata(base: Standing, head: Standing, changed: Changed, clamping: list[str], *, more: bool) -> dict[str, Any]:
     said = head.metadata("truncated" if more else "complete")
     if head.freshness == "fresh":
         said["freshness_status"] = base.freshness
     lacking = sum(each.reason == MISSING for each in changed.files)
-    warnings = [*dict.fromkeys([*base.warnings, *head.warnings])]
+    warnings = [*dict.fromkeys([*base.warnings, *head.warnings]), *clamping]
     if lacking:
         said["result_completeness"] = "partial"
         warnings.append(f"{lacking} files could not be compared: this clone lacks their contents")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, Struct
@@ -19,12 +20,13 @@ from codecairn.resolve.references import Reference, Unresolved, references_to
 from codecairn.resolve.values import Definition
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
-from codecairn.tools.views import Cursor, Ref, Workspace, epoch, looked_at, newest, offset_of, project_of
+from codecairn.tools.views import Cursor, Ref, Workspace, clamped, epoch, looked_at, newest, offset_of, project_of
 
 EdgeType = Literal["imports", "calls", "implements", "extends", "references"]
 SymbolName = Annotated[
     str, Meta(description="Bare or qualified: pkg.Type.method, mod::fn, a/b.ts:fn", min_length=1, max_length=500)
 ]
+_MOST_REFERENCES = 1000
 _NEAR = 5
 _LONGEST_CONTEXT = 400
 """Characters; of a longer line the part around the reference is shown."""
@@ -74,7 +76,7 @@ def find_references(
     symbol_name: SymbolName,
     ref: Ref = None,
     kind: Annotated[EdgeType | None, Meta(description="Only uses of this kind")] = None,
-    limit: Annotated[int, Meta(ge=1, le=1000, description="Most references")] = 20,
+    limit: Annotated[int, Meta(ge=1, description="Most references")] = 20,
     cursor: Cursor = None,
     path: Annotated[str | None, Meta(description="File of the definition meant")] = None,
     line: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="Its line there")] = None,
@@ -88,6 +90,8 @@ def find_references(
     project = project_of(call, workspace)
     stands = looked_at(call, project, ref)
     offset = offset_of(cursor)
+    limit, clamping = clamped(limit, _MOST_REFERENCES)
+    stands = replace(stands, warnings=[*stands.warnings, *clamping])
 
     def answer(view: View) -> References:
         engine = Engine(view, call.cancel)

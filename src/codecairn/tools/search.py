@@ -128,7 +128,7 @@ def search_code(
             cache_hit=page.is_known,
         ),
         message=f"Found {page.total} results in {ms:.0f}ms",
-        metadata=_metadata(stands, page.warnings, is_cut=is_cut or page.is_capped),
+        metadata=_metadata(stands, page.warnings, page.suppressed, is_cut=is_cut or page.is_capped),
         next_cursor=str(after) if is_cut else None,
     )  # fmt: skip
 
@@ -140,6 +140,7 @@ class _Page:
     is_known: bool
     is_capped: bool
     warnings: tuple[str, ...] = ()
+    suppressed: int = 0
 
 
 def _asked(
@@ -164,14 +165,16 @@ def _page(project: Project, stands: Standing, asked: Question, offset: int, limi
         found, is_known = project.searcher.ranked(view, epoch(stands), asked)
         part = found.results[offset : offset + limit]
         results = [_result(view, each, offset + place) for place, each in enumerate(part, 1)]
-        page = _Page(results, len(found.results), is_known, found.is_capped, found.warnings)
+        page = _Page(results, len(found.results), is_known, found.is_capped, found.warnings, found.suppressed)
     return page
 
 
-def _metadata(stands: Standing, warnings: tuple[str, ...], *, is_cut: bool) -> dict[str, Any]:
+def _metadata(stands: Standing, warnings: tuple[str, ...], suppressed: int = 0, *, is_cut: bool) -> dict[str, Any]:
     said = stands.metadata("truncated" if is_cut else "complete")
     if warnings:
         said["warnings"] = [*stands.warnings, *warnings]
+    if suppressed:
+        said["suppressed_duplicate_count"] = suppressed
     return said
 
 

@@ -69,6 +69,11 @@ def epoch(stands: Standing) -> str:
     return stands.opened.folder.name if stands.opened else ""
 
 
+def clamped(limit: int, most: int) -> tuple[int, list[str]]:
+    """A limit that is kept, and what to say where it is another than was asked for."""
+    return (limit, []) if limit <= most else (most, [f"limit: {limit} is more than the most there is, {most}"])
+
+
 def offset_of(cursor: str | None) -> int:
     if cursor is None:
         return 0
