@@ -303,11 +303,28 @@ def test_a_project_below_its_repository_sees_only_itself(tmp_path: Path, lasting
 
 
 @pytest.mark.requirement("004/diff_context/ref-not-indexed")
-def test_a_ref_without_an_index_is_refused_with_the_way_to_one(door: Door, branch: Branch) -> None:
-    branch.repo.git("branch", "--force", "unseen", "main~1")
-    for asked in ({"head_ref": "unseen"}, {"base_ref": "unseen"}, {"head_ref": "never-was"}):
-        assert error_of(door, **asked)["code"] == "ref_not_indexed"
-    assert "index_codebase" in error_of(door, head_ref="unseen")["data"]["remedy"]
+def test_only_what_git_does_not_know_is_refused(door: Door) -> None:
+    for asked in ({"head_ref": "never-was"}, {"base_ref": "never-was"}):
+        error = error_of(door, **asked)
+        assert error["code"] == "ref_not_indexed"
+        assert "fetch" in error["data"]["remedy"]
+
+
+def test_a_ref_that_git_knows_is_indexed_on_the_way(door: Door, branch: Branch) -> None:
+    branch.repo.git("branch", "--force", f"unseen-{door.name}", "main~1")
+    answer = door.call("diff_context", {"base_ref": f"unseen-{door.name}", "head_ref": "main"})
+    assert not answer.is_error, answer.text
+    assert answer.value["merge_base_commit"] == branch.repo.git("rev-parse", "main~1")
+
+
+def test_a_branch_that_moved_is_compared_as_it_is_now(own: Callable[..., Asking]) -> None:
+    asking = own({"a.py": "def a():\n    return 1\n"})
+    repo = Repo(asking.root)
+    repo.git("switch", "--quiet", "--create", "side")
+    for name in ("b", "c"):
+        repo.commit(name, {f"{name}.py": f"def {name}():\n    return 1\n"})
+        changes = asking.answer("diff_context").value["changes"]
+        assert name in [each["symbol"] for each in changes]
 
 
 @pytest.mark.requirement("004/diff_context/merge-base-failed")

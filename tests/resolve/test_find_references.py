@@ -210,7 +210,7 @@ def test_twenty_are_returned_unless_told_otherwise_and_all_are_counted(
     assert len(set(places(found) + places(rest))) == 30
     assert (rest["next_cursor"], rest["metadata"]["result_completeness"]) == (None, "complete")
     assert len(find(many, "target", limit=1000)["references"]) == 30
-    assert refused(many, symbol_name="target", limit=1001)["code"] == "invalid_input"
+    assert refused(many, symbol_name="target", limit=0)["code"] == "invalid_input"
     assert refused(many, symbol_name="target", cursor="-1")["code"] == "invalid_input"
 
 
