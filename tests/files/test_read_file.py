@@ -101,7 +101,7 @@ def test_lines_can_be_asked_for_and_numbered(repo: Repo, plain: Plain) -> None:
     repo.write("a.txt", "".join(f"line {number}\n" for number in range(1, 13)))
     part = value_of(plain("read_file", path="a.txt", startLine=9, endLine=10))["file"]
     assert (part["content"], part["startLine"], part["endLine"], part["lines"]) == ("line 9\nline 10\n", 9, 10, 12)
-    counted = value_of(plain("read_file", path="a.txt", startLine=9, endLine=10, numbers=True))["file"]
+    counted = value_of(plain("read_file", path="a.txt", startLine=9, endLine=10, lineNumbers=True))["file"]
     assert counted["content"] == " 9\tline 9\n10\tline 10\n"
     to_the_end = value_of(plain("read_file", path="a.txt", startLine=12, endLine=99))["file"]
     assert (to_the_end["content"], to_the_end["endLine"]) == ("line 12\n", 12)

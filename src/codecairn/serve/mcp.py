@@ -32,6 +32,7 @@ Cairn answers questions about this repository: where things are done, its histor
 - Where is this done, what is this called: search_code, before grep. It takes questions, names, paths and error texts.
 - Where is this name defined, and its source: find_symbol. What is in this file or folder: get_file_outline.
 - Who uses this: find_references. What calls it, what does it call, and so on: get_call_graph.
+- The text of a file, and what it imports: read_file. A message, a literal, a TODO, wherever it stands: grep_codebase.
 - What was decided or learnt about this, before a change: context_search. Keep what you learn: remember (undo: forget).
 - Which rules does the team set for this area: instructions_search (or instructions_list with fields) before you act.
 - Why is this line so, who wrote it: git_blame on the file and lines, then git_log on the commit's file.

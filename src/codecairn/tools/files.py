@@ -77,7 +77,7 @@ def read_file(
     maxDepth: Annotated[int, Meta(ge=0, le=1, description="0: none")] = 1,
     startLine: Line = None,
     endLine: LastLine = None,
-    numbers: Annotated[bool, Meta(description="Number the lines")] = False,
+    lineNumbers: Annotated[bool, Meta(description="Number the lines")] = False,
     ref: Ref = None,
 ) -> ReadFile:
     """A file's text, language, module and role, of any branch. Use it when you know the path."""
@@ -90,7 +90,7 @@ def read_file(
     is_part = startLine is not None or endLine is not None
     return ReadFile(
         file=ReadText(
-            path=file.path, content=numbered(shown, extent.first) if numbers else "".join(shown), size=file.size,
+            path=file.path, content=numbered(shown, extent.first) if lineNumbers else "".join(shown), size=file.size,
             lines=len(file.lines), language=file.language, encoding=None if file.encoding == "utf-8" else file.encoding,
             startLine=extent.first if is_part else None, endLine=extent.last if is_part else None,
         ),

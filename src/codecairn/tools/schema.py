@@ -31,8 +31,13 @@ _FIELD = re.compile(
     re.DOTALL,
 )
 _DEEPEST_ARGUMENT = 32
-_SELF_EVIDENT = frozenset({"cursor", "endLine", "format", "id", "language", "limit", "ref", "startLine", "workspace"})
-"""Parameters of one meaning in every tool that has them, which the server's instructions tell once."""
+_SELF_EVIDENT = frozenset(
+    {
+        "caseSensitive", "cursor", "endLine", "format", "id", "language", "limit", "lineNumbers", "maxDepth", "ref",
+        "startLine", "workspace",
+    }
+)  # fmt: skip
+"""Parameters of one meaning in every tool that has them, which their names or the server's instructions tell."""
 
 
 Format = Annotated[Literal["markdown", "json"], msgspec.Meta(description="Form of the text")]
