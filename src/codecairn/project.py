@@ -172,6 +172,13 @@ class Projects:
         with self._lock:
             return self._open.setdefault(root, Project(root, self.settings))
 
+    def ended(self, connection: str) -> None:
+        """A connection is gone, and with it what kept the refs it was on."""
+        with self._lock:
+            projects = list(self._open.values())
+        for project in projects:
+            project.leases.end(connection)
+
     def _usable(self, path: Path, param: str = "path") -> Path:
         """An ordered or named root, resolved; raises where there is no folder or it may never be a project."""
         root = _folder(path)

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from codecairn.cli import main
 from codecairn.index.worktrees import safe_name
 from tests.overlays.conftest import index_refs
-from tests.support.doors import Answer, Door
+from tests.support.doors import Answer, Door, HttpDoor, http_request, http_server, service
 from tests.support.indexes import LastingWorkers
 from tests.support.repo import Repo
 from tests.support.wait import eventually
@@ -215,6 +215,16 @@ def test_a_project_in_a_subfolder_is_in_that_subfolder_of_it(
     path = switched(opened(connect, web, home))
     assert path.name == "web"
     assert (path / "b.py").is_file()
+
+
+def test_a_session_that_ends_over_http_keeps_nothing(branched: Repo, home: Path) -> None:
+    with http_server(service(branched.path, data=home, worktrees=True)) as port:
+        door = HttpDoor(port)
+        path = switched(door)
+        assert "kept  worktree of fix/till: a connection is on it" in prune(branched, home)
+        assert http_request(port, "DELETE", "/mcp", **door.headers()).status == 200
+        assert "dropped  worktree of fix/till: nobody is on it" in prune(branched, home)
+    assert not path.exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="about SIGKILL")

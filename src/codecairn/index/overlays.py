@@ -62,6 +62,12 @@ class Leases:
                     lock = WriterLock(each.with_name(f"{each.name}-{secrets.token_hex(8)}"))
                     stack.enter_context(lock.holding("a connection is on this ref"))
 
+    def end(self, connection: str) -> None:
+        """Give back all that a connection held: it is gone."""
+        with self._lock:
+            for key in [key for key in self._held if key[0] == connection]:
+                self._held.pop(key).close()
+
 
 def lease_of(folder: Path, layer: Layer) -> Path:
     return folder / f"lease-{layer.id}"

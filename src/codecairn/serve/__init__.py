@@ -72,6 +72,7 @@ class Service:
 
     def ended(self, connection_id: str) -> None:
         """A connection is gone, and its session ends."""
+        self.projects.ended(connection_id)
         _shortly(partial(self.registry.sessions.end, connection_id))
 
     def closed(self) -> None:
