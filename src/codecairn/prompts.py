@@ -6,29 +6,26 @@ review-branch   a review of what a branch changes
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from codecairn.context.central import Place
-from codecairn.context.markdown import code, counted, rule_row, section
+from codecairn.context.markdown import code, rule_row, section
 from codecairn.context.overview import binding_rules
-from codecairn.errors import InvalidInput
+from codecairn.errors import InvalidInput, NotReady
 from codecairn.history.branch import BranchChanges, branch_changes, ref_names
+from codecairn.index.standing import LIVE
 from codecairn.memory.drift import verdict
 from codecairn.notes import discovery_section
 from codecairn.paths import printable
 from codecairn.project import Project
-from codecairn.resources import known_of, module_names, read_module, read_overview
-from codecairn.store.version import SymbolRow
-from codecairn.store.view import FileRow, View
+from codecairn.resources import module_names, read_module, read_overview
+from codecairn.store.view import View
 from codecairn.text import one_line
 from codecairn.tools import Call, render
+from codecairn.tools.diff import ChangedSymbol, DiffContext
 from codecairn.tools.views import looked_at, newest
-from codecairn.types import FileDiff
 
-_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 _MOST_TOUCHED, _MOST_RULES = 20, 8
 
 Given = Mapping[str, str]
@@ -100,7 +97,7 @@ find_references, name files and lines, and check instead of guessing."""
 def _review(call: Call, given: Given) -> str:
     project = call.project
     changes = branch_changes(project.git, project.guard, given.get("base"), given.get("head"), call.cancel)
-    touched, known = _touched(call, project, changes), _known(call, project, changes)
+    touched, known = _touched(call, given), _known(call, project, changes)
     parts = [_REVIEW, _commits(changes), touched, _rules(project), known]
     shown = render.diff(changes.changes, {})
     return "\n\n".join([*(part for part in parts if part), "---", shown])
@@ -114,38 +111,35 @@ def _commits(changes: BranchChanges) -> str:
     return section(f"Commits of {head}, {where}", listed or ["- none"], more, "or further commits: git_log")
 
 
-def _touched(call: Call, project: Project, changes: BranchChanges) -> str:
-    """Definitions of the working tree that the changed lines are in, and how many files of the product use each."""
-    if not changes.is_working_tree:
+def _touched(call: Call, given: Given) -> str:
+    """What diff_context says of it, what is called most first; nothing where nothing is indexed yet."""
+    asked = {"base_ref": given.get("base"), "head_ref": given.get("head") or LIVE, "limit": _MOST_TOUCHED}
+    try:
+        found: DiffContext = call.registry.tools["diff_context"].handler(call, **asked)
+    except NotReady:
         return ""
-
-    def answer(view: View) -> str:
-        counts = known_of(call, project, view).uses.counts()
-        found = [each for file in changes.changes.files for each in _changed(view, file)]
-        used = {each: counts[Place(each[0].path, each[1].path, each[1].kind)] for each in found}
-        ordered = sorted(used, key=lambda each: (-used[each], each[0].path, each[1].start_line))
-        rows = [_touched_row(file, symbol, used[file, symbol]) for file, symbol in ordered[:_MOST_TOUCHED]]
-        return section("Definitions it changes, the most used first", rows, len(ordered) - len(rows), "definitions")
-
-    return newest(looked_at(call, project), project, answer) or ""
+    ordered = sorted(found.changes, key=lambda each: -(each.callers_at_base or each.callers_at_head or 0))
+    more = found.total_changes - len(ordered)
+    return section("What it changes, the most called first", map(_touched_row, ordered), more, "changes: diff_context")
 
 
-def _touched_row(file: FileRow, symbol: SymbolRow, used: int) -> str:
-    place = code(f"{file.path}:{symbol.name_line}")
-    return f"- {code(symbol.path)} {symbol.kind}, {place}" + (f", used in {counted(used, 'file')}" if used else "")
+def _touched_row(change: ChangedSymbol) -> str:
+    record = change.after or change.before
+    assert record is not None
+    said = ", ".join([change.change_type, *(word for word, is_so in _told(change) if is_so)])
+    return f"- {code(record.qualified_name)} {record.kind}, {code(f'{change.path}:{record.line_start}')}: {said}"
 
 
-def _changed(view: View, file: FileDiff) -> list[tuple[FileRow, SymbolRow]]:
-    """The innermost definition around each hunk's new lines."""
-    row = view.file_at(file.path)
-    symbols = view.symbols(row.id) if row is not None else []
-    found: dict[int, SymbolRow] = {}
-    for hunk in _HUNK.finditer(file.diff or ""):
-        first, count = int(hunk[1]), int(hunk[2] or 1)
-        inside = [each for each in symbols if each.start_line < first + count and first <= each.end_line]
-        own = [each for each in inside if not any(other.parent == each.number for other in inside)]
-        found.update((each.number, each) for each in own)
-    return [(row, each) for each in found.values()] if row is not None else []
+def _told(change: ChangedSymbol) -> list[tuple[str, bool]]:
+    before, after = change.callers_at_base, change.callers_at_head
+    return [
+        (f"renamed from {code(change.renamed_from or '')}", change.renamed_from is not None),
+        (f"moved from {code(change.moved_from or '')}", change.moved_from is not None),
+        ("its signature", change.signature_changed),
+        ("only white space or comments", change.whitespace_or_comments_only),
+        ("only in its members", change.only_members),
+        (f"called {before or 0} times before, {after or 0} now", bool(before or after)),
+    ]
 
 
 def _rules(project: Project) -> str:
