@@ -83,7 +83,7 @@ def test_a_review_shows_what_the_branch_changed_since_it_left(branched: Any) -> 
         assert "docs: more" not in review
         assert "+    return round(hours * 200 * depth)" in review
         assert "+    return 2" in review  # not committed yet, and under review all the same
-        assert "- `mooring_fee` function, `harbour/berths/berth.py:24`, used in 1 file" in review
+        assert "- `harbour.berths.berth.mooring_fee` fn, `harbour/berths/berth.py:24`: modified" in review
         assert "Mooring fees are whole cents" in review
 
 

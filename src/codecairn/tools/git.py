@@ -24,9 +24,7 @@ DiffCursor = Annotated[str, Meta(pattern=r"^[0-9]{1,9}(\.[0-9]{1,9})?$")]
 def git_log(
     call: Call,
     *,
-    filePath: Annotated[
-        str | None, Meta(description="Only commits touching this file (followed through renames) or folder")
-    ] = None,
+    filePath: Annotated[str | None, Meta(description="Of this file (through renames) or folder")] = None,
     since: Annotated[
         str | None, Meta(description="After this date ('2025-01-01', '30 days ago'), tag or commit")
     ] = None,
@@ -36,8 +34,8 @@ def git_log(
     ref: Annotated[str | None, Meta(description="Branch, tag or commit to start from (default HEAD)")] = None,
     cursor: Annotated[str | None, Meta(description="Where an earlier answer ended")] = None,
 ) -> CommitList:
-    """Commit history with the files each commit changed. Use it to learn when and why something changed, what was
-    done lately, or who works on a file; grep shows only the present."""
+    """Commits with the files each changed. Use it to learn when and why something changed, what was done lately, or
+    who works on a file."""
     query = LogQuery(filePath, since, until, author, ref, maxCount, cursor)
     return history.log(call.project.git, call.project.guard, query, call.cancel)
 
@@ -53,8 +51,8 @@ def git_blame(
         str | None, Meta(description="Read the file at this branch, tag or commit (default: working tree)")
     ] = None,
 ) -> Blame:
-    """Who last changed each line of a file, with the commit and its message. Use it before changing a line that looks
-    odd, to learn why it is so; name a line range for a long file."""
+    """Who last changed each line of a file, with the commit. Use it before changing a line that looks odd, to learn
+    why it is so; name a line range for a long file."""
     query = BlameQuery(filePath, startLine, endLine, ref)
     return history.blame(call.project.git, call.project.guard, query, call.cancel)
 
@@ -73,8 +71,8 @@ def git_diff(
     summary: Annotated[bool, Meta(description="Only the files with their line counts")] = False,
     cursor: Annotated[DiffCursor | None, Meta(description="Where an earlier answer ended")] = None,
 ) -> Diff:
-    """What differs between two refs, between a ref and the working directory, or (no refs) the unstaged changes. Use it
-    to review a branch or your own edits; a large diff comes as a summary, so then name a file."""
+    """What differs between two refs, a ref and the working directory, or (no refs) unstaged. Use it to review a
+    branch or your edits; a large diff comes as a summary: then name a file."""
     del cursor  # the value is whole; only its text is read in pages
     query = DiffQuery(ref1, ref2, filePath, summary)
     return history.diff(call.project.git, call.project.guard, query, call.cancel)

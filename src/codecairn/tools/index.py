@@ -66,8 +66,8 @@ def index_codebase(
     include_vendor: Annotated[bool, Meta(description="Index vendored code")] = False,
     ref: Annotated[str | None, Meta(description="Branch, tag or commit to index, without a checkout")] = None,
 ) -> Indexed:
-    """Index a project or a branch of it, or bring the index up to date; only what is new is read. The server keeps its
-    own root indexed: use it for another project, other options or a branch."""
+    """Index a project or a branch of it, or catch up. The server keeps its own root indexed: use it for another
+    project, other options or a branch."""
     project = call.projects.named(path, param="path")
     options, index = Options(include_tests, include_vendor), project.index
     tip = tip_of(project.git, ref, call.cancel) if ref not in (None, LIVE) else None

@@ -123,8 +123,8 @@ def instructions_diff(
 def prompt_review(
     call: Call, *, prompt: Annotated[str, Meta(description="The prompt to check, at most 10,000 characters")]
 ) -> Review | PromptTooLong:
-    """A prompt checked for embedded secrets, vague wording and a missing audience. Use it before storing or sending a
-    prompt that others will reuse."""
+    """A prompt checked for secrets, vague wording and a missing audience. Use it before storing or sending a prompt
+    that others will reuse."""
     longest = governance.LONGEST_PROMPT
     if len(prompt) > longest:
         message = f"The prompt has {len(prompt):,} characters; at most {longest:,} are reviewed. Split it."

@@ -83,8 +83,8 @@ def find_references(
     workspace: Workspace = None,
     include_unresolved: Annotated[bool, Meta(description="List the uses that could not be bound, too")] = False,
 ) -> References:
-    """Who uses this? Every call, import, subclass and mention of a function, class or member, each with its line. Use
-    it rather than grep, which mixes up symbols of one name."""
+    """Who uses this? Every call, import, subclass and mention of a symbol, with its line. Use it rather than grep,
+    which mixes up symbols of one name."""
     if line is not None and path is None:
         raise InvalidInput("A line needs its path", param="path", reason="line is given without path")
     project = project_of(call, workspace)

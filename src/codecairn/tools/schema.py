@@ -99,15 +99,13 @@ def of_output(returns: Any, family: Family) -> dict[str, Any]:
 
 
 def shallow(whole: dict[str, Any]) -> dict[str, Any]:
-    """The same forms, each by a name it requires, one that no other does where there is one; still true of every value,
-    and a twentieth of the tokens."""
+    """The same forms, each by two names it requires, first one that no other does, and the error's by its own; still
+    true of every value, and a twentieth of the tokens."""
     definitions = whole["$defs"]
     forms = [_resolved(form, definitions).get("required", []) for form in whole["anyOf"]]
     counts = Counter(name for form in forms for name in form)
-    return {
-        "type": "object",
-        "anyOf": [{"required": [name]} for name in dict.fromkeys(min(form, key=counts.__getitem__) for form in forms)],
-    }
+    *told, failure = (list(sorted(form, key=counts.__getitem__)[:2]) for form in forms)
+    return {"type": "object", "anyOf": [{"required": names} for names in (*told, failure[:1])]}
 
 
 def validated(params: type[msgspec.Struct], arguments: Any) -> msgspec.Struct:

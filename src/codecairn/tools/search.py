@@ -110,8 +110,8 @@ def search_code(
     cursor: Cursor = None,
     ref: Ref = None,
 ) -> SearchAnswer:
-    """Where is this done? Finds the functions, classes and documents for a question in words, a name, a path or an
-    error message, best first. Use it before grep: it knows parts of names and ranks definitions first."""
+    """Where is this done? The functions, classes and documents for a question, a name, a path or an error message,
+    best first. Use it before grep: it knows parts of names and ranks definitions first."""
     began = time.perf_counter()
     project = call.projects.named(path, param="path")
     asked = _asked(call, query, filters, search_mode, language, path_filter)
@@ -239,8 +239,8 @@ def explain_ranking(
     filters: Annotated[SearchFilters, Meta(description="As in the search")] = _NO_FILTERS,
     path_filter: Annotated[str | None, Meta(description="As in the search")] = None,
 ) -> Explanation:
-    """Why a search result stands where it stands. Use it to see every contribution to a score with the reason in words,
-    or what a place lacked that was not found."""
+    """Why a search result stands where it stands. Use it to see each contribution to a score, or what a place lacked
+    that was not found."""
     project = project_of(call, workspace)
     stands = ready(call, project, ref)
     asked = _asked(call, query, filters, search_mode, language, path_filter, limit)
