@@ -37,7 +37,8 @@ Cairn answers questions about this repository: where things are done, its histor
 - Which rules does the team set for this area: instructions_search (or instructions_list with fields) before you act.
 - Why is this line so, who wrote it: git_blame on the file and lines, then git_log on the commit's file.
 - What changed lately, or since a tag or date: git_log (filePath, since, until, author).
-- What is on this branch, what have I changed: git_diff (two refs; one ref against the working tree; none: unstaged).
+- What did this branch change, and who calls it: diff_context (head_ref live: what I have changed). Its lines: git_diff.
+- Another branch, without a checkout: `ref` on any call; for all later ones switch_ref. What is indexed: list_refs.
 - New here: read the resource context://project/overview, then context://module/NAME; or the prompt `onboard`.
 - Everything for one task in a budget of tokens: build_context_pack.
 Paths are relative to the project root; `workspace` names the root of another project, absolute; `ref` a branch or
