@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -12,10 +13,10 @@ from codecairn import __version__
 from codecairn.errors import IndexIncompatible, InvalidInput, NotARepository, NotReady
 from codecairn.index import digest
 from codecairn.index.state import Exported
-from codecairn.store import archive
+from codecairn.store import archive, committed
 from codecairn.store.index import IndexStore
 from codecairn.store.layers import Scope
-from codecairn.store.schema import SCHEMA
+from codecairn.store.schema import SCHEMA, TABLES
 from codecairn.store.version import unpacked
 from tests.conftest import SOAK
 from tests.refs.history import Drawn, History, histories
@@ -83,6 +84,11 @@ def test_nothing_that_was_not_committed_leaves_the_machine(here: Machine, tmp_pa
     for word in (b"zanzibar", b"mombasa"):
         assert word not in everything
         assert not any(word in text for text in texts)
+
+
+def test_every_table_is_copied_or_made_anew() -> None:
+    tables = set(re.findall(r"CREATE TABLE (\w+)", TABLES))
+    assert tables == {*committed._COPIED, "segment", "vector", "dropped"}
 
 
 def test_no_path_of_this_machine_leaves_it(here: Machine, tmp_path: Path) -> None:

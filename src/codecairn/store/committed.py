@@ -34,7 +34,7 @@ _COPIED = {
 }
 """Each by what was copied before it, in the order of its key."""
 _KEYS = {
-    "added": "name, file",
+    "added": "file, name",
     "manifest": "layer, path",
     "popularity": "layer, path",
     "symbol": "file, number",
