@@ -133,12 +133,17 @@ def test_every_success_says_its_ground(ask: Ask, repo: Repo) -> None:
         "explain_ranking": {"query": "greet", "result_path": "a.py", "result_line_start": 1},
         "get_file_outline": {"path": "a.py"},
         "switch_ref": {"ref": "live"},
+        "build_context_pack": {"task": "greet"},
+        "remember": {"type": "rule", "content": "Everybody is greeted by name."},
         **{name: {"symbol_name": "greet"} for name in ("find_symbol", "find_references", "get_call_graph")},
     }
     built = [each.name for each in tools.standard().tools.values() if each.family in ("index", "refs")]
+    built.sort(key="forget".__eq__)
     for name in ("get_status", "index_codebase", *built):
         answer = ask(name, repo.path, **arguments.get(name, {}))
         assert not answer.is_error, answer.text
+        if name == "remember":
+            arguments["forget"] = {"id": answer.value["discovery"]["id"]}
         metadata = answer.value["metadata"]
         assert metadata.keys() >= SIX
         assert metadata["cruxe_protocol_version"] == "1.0"

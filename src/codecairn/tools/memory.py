@@ -47,6 +47,7 @@ class ForgottenDiscovery(Struct, frozen=True, kw_only=True):
     forgotten: Literal[True]
     id: str
     content: str
+    metadata: dict[str, Any]
 
 
 @tool(family="refs", read_only=False, idempotent=True)
@@ -83,8 +84,9 @@ def forget(
     id: Annotated[str, Meta(description="Of the discovery", min_length=1)],  # noqa: A002 - as above
 ) -> ForgottenDiscovery:
     """Delete a discovery. Use it on what is wrong."""
+    stands = looked_at(call, call.project)
     row = discoveries.forget(call.project.discoveries, id)
-    return ForgottenDiscovery(forgotten=True, id=row.id, content=row.content)
+    return ForgottenDiscovery(forgotten=True, id=row.id, content=row.content, metadata=stands.metadata())
 
 
 def shown(row: DiscoveryRow, stands: Verdict | None) -> Discovery:
