@@ -106,6 +106,8 @@ class Found:
     verdict: Verdict | None = None
     content_line: int = 1
     is_cut: bool = False
+    layer: str | None = None
+    """Of code, whose version it is: the default branch's (`base`) or another (`overlay`)."""
 
     @property
     def final(self) -> float:
@@ -277,7 +279,7 @@ class _Ranking:
             candidate.name or candidate.qualified or file.path.rpartition("/")[2], text.content, self._project.name,
             module_name(file.path, self._project.name), _changed(self._project, file.path), scored.score,
             scored.boosts, file.path, text.start_line, text.end_line, file.language,
-            content_line=text.content_start_line, is_cut=text.is_cut,
+            content_line=text.content_start_line, is_cut=text.is_cut, layer=view.source_layer(file.path, file.id),
         )  # fmt: skip
 
 

@@ -53,6 +53,7 @@ class ContextResult(Wire, frozen=True, kw_only=True):
     accesses_this_week: int
     status: Literal["fresh", "drifted", "orphaned", "unknown"] | None
     status_reason: str | None
+    source_layer: str | None
 
 
 class ContextAnswer(Struct, frozen=True, kw_only=True):
@@ -129,4 +130,5 @@ def _result(found: Found, now: float) -> ContextResult:
         last_accessed=max(0.0, round(now - found.accessed.last, 3)) if found.accessed else None,
         accesses_this_week=found.accessed.this_week if found.accessed else 0,
         status=stands.status if stands else None, status_reason=(stands.reason or None) if stands else None,
+        source_layer=found.layer,
     )  # fmt: skip
