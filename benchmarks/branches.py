@@ -133,6 +133,7 @@ def measured(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     if "diff_context" in tools(server):
         figures |= compared(server, path)
     server.end()
+    spent((*command, "status", path), clone.path, environment)  # the last one to close the database tidies its log
     figures["all_mb"] = round(size_mb(home / "indexes"), 1)
     figures["size_ratio"] = round(figures["all_mb"] / figures["one_index_mb"], 3)
     figures["branch_share_of_cpu"] = round(figures["first_branch_cpu_s"] / figures["full_index_cpu_s"], 4)

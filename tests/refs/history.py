@@ -171,7 +171,7 @@ def told(view: View) -> dict[str, Any]:
         "extent": view.extent,
         "counts": view.counts(),
         "frequency": {word: view.frequency(word) for word in WORDS},
-        "names": {each for each in view.names() if view.named(each)},
+        "names": {each for each in view.names() if each in {symbol.name for _, symbol in view.named(each)}},
         "symbols": {name: sorted((each[0].path, each[1].path) for each in view.named(name)) for name in NAMES},
         "references": {
             (file.path, symbol.path): sorted(
