@@ -10,7 +10,6 @@ import os
 import subprocess
 import sys
 import threading
-from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -32,7 +31,17 @@ class Gate:
     cancelled: threading.Event = field(default_factory=threading.Event)
 
 
-GATES: defaultdict[str, Gate] = defaultdict(Gate)
+class Gates(dict[str, Gate]):
+    """By name, made by whoever asks first: the test, or the call in another thread."""
+
+    _lock = threading.Lock()
+
+    def __missing__(self, name: str) -> Gate:
+        with self._lock:
+            return self.setdefault(name, Gate())
+
+
+GATES = Gates()
 
 
 class Said(Struct, frozen=True, kw_only=True):
