@@ -41,6 +41,8 @@ CHUNK_TYPES = {
     "interface": ("interface", "trait"), "type": ("type", "enum"),
 }  # fmt: skip
 """The types of chunks that may be asked for, and the kinds of symbols each covers."""
+_CANDIDATES = 100
+"""Chunks that are weighed: at most twenty are shown, and those hardly change from ninety on (rank/search.py)."""
 _TYPE_OF = {kind: name for name, kinds in CHUNK_TYPES.items() for kind in kinds}
 
 NO_EMBEDDINGS = "No embeddings found. Run initial session to generate context."
@@ -217,7 +219,7 @@ class _Ranking:
         kinds = frozenset(kind for name in asked.chunk_types for kind in CHUNK_TYPES[name])
         wanted = Filters(kinds=kinds, module=asked.module, project=self._project.name)
         ranking, _ = self._project.searcher.ranked(
-            self._view, self._epoch, Question(asked.query, filters=wanted, recent=asked.recent)
+            self._view, self._epoch, Question(asked.query, filters=wanted, recent=asked.recent, candidates=_CANDIDATES)
         )
         scored = [self._weighed(each, each.relevance, each.candidate.path) for each in ranking.results]
         return scored, ranking.is_capped, ranking.warnings
