@@ -7,8 +7,8 @@ edited (a line changed, a function added) and a new one, and are indexed one aft
 of its own, where most of the figure is Python and a worker being started, the others by a running server, as an agent
 would. Sizes are those of the index folder with nobody at work on it; CPU is that of all processes. Latencies are
 those of calls over stdio; diff_context is left out where there is no such tool. Exits 1 if all branches take more than
-0.3 of one index's size, one of them in a server more than 2 % of its CPU, switch_ref more than 50 ms or a warm diff_context of
---diff-files more than 300 ms.
+0.3 of one index's size, one of them in a server more than 2 % of its CPU, switch_ref more than 50 ms or a warm
+diff_context of --diff-files more than 300 ms.
 """
 
 from __future__ import annotations
