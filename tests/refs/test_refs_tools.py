@@ -241,6 +241,18 @@ def test_a_ref_that_is_being_indexed_is_not_ready(at_gate: Gate) -> None:
     assert at_gate.call("switch_ref", ref="feature")["status"] == "active"
 
 
+def test_a_project_that_is_indexed_for_the_first_time_has_no_refs_to_list_yet(tmp_path: Path) -> None:
+    root = tmp_path / "plain"
+    root.mkdir()
+    one = asking(_built(root, tmp_path / "home"))
+    one.project.index._activity = Activity(Options(), False, Cancel())
+    try:
+        assert one.answer("list_refs").value["error"]["code"] == "overlay_not_ready"
+    finally:
+        one.project.index._activity = None
+        one.close()
+
+
 @pytest.mark.requirement("ruling/metadata/explicit-ref-ignores-worktree", "ruling/metadata/stale-ref-head")
 def test_a_ref_is_as_fresh_as_its_own_commit(at_gate: Gate) -> None:
     at_gate.index("feature")

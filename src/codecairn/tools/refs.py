@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from codecairn.errors import NotReady, ProjectNotFound
+from codecairn.errors import NotReady, OverlayNotReady, ProjectNotFound
 from codecairn.index.overlays import last_ref_use, lease_of, note_ref_use
 from codecairn.index.standing import LIVE, Standing, scope_of, standing
 from codecairn.project import Project
@@ -42,6 +42,8 @@ def list_refs(call: Call, *, workspace: Workspace = None) -> RefList:
     """Which branches, tags and commits are indexed, and at which commit. Use it before asking about a `ref`."""
     project = project_of(call, workspace)
     stands = looked_at(call, project)
+    if stands.indexing == "indexing" and (stands.opened is None or stands.layer is None):
+        raise OverlayNotReady("The project is being indexed for the first time", remedy="Call again in a moment.")
     if stands.opened is None or stands.indexing == "not_indexed":
         raise ProjectNotFound(
             f"Nothing is indexed at {project.root}", details=stands.warnings, remedy="Run index_codebase there first."
