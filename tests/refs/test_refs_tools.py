@@ -389,6 +389,24 @@ def test_a_partial_clone_without_the_contents_is_refused_by_name(
     assert "partial clone" in answer.text
 
 
+def test_a_branch_is_meant_before_a_tag_of_its_name(at_gate: Gate) -> None:
+    at_gate.repo.git("tag", "feature", "main")
+    at_gate.index("feature")
+    assert len(at_gate.uses("validate_token", "feature")) == 4
+    assert at_gate.refs()["feature"]["status"] == "active"
+    at_gate.index("refs/tags/feature")
+    assert len(at_gate.uses("validate_token", "refs/tags/feature")) == 3
+    assert at_gate.refs()["refs/tags/feature"]["status"] == "active"
+
+
+def test_a_clone_in_which_nothing_is_checked_out_says_so(at_gate: Gate, tmp_path: Path) -> None:
+    bare = Repo.create(at_gate.repo.path / "sub" / "unborn")
+    bare.git("fetch", "--quiet", str(at_gate.repo.path), "feature:refs/remotes/origin/feature")
+    answer = at_gate.asking.answer("index_codebase", path=str(bare.path), ref="origin/feature")
+    assert answer.is_error
+    assert "default branch" in answer.text
+
+
 def test_two_connections_may_be_on_two_refs_at_once(at_gate: Gate) -> None:
     at_gate.index("feature")
     at_gate.index("bare")

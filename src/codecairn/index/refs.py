@@ -89,8 +89,11 @@ class Refs:
     def index(self, tip: Tip) -> Layer:
         """One ref, by name."""
         base = self._based()
-        if base is None or tip.name == base.name:
-            assert base is not None, "a ref that has a commit was named"
+        if base is None:
+            raise CairnError(
+                "There is no default branch to compare with", remedy="Check out a branch, or set init.defaultBranch."
+            )
+        if tip.name == base.name:
             return base
         known = next((each for each in self._store.refs(self._scope.key) if each.name == tip.name), None)
         return known if known and self._is_done(known, tip.commit) else self._laid(tip, base)

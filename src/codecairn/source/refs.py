@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from codecairn.cancel import Cancel
-from codecairn.errors import CairnError, RefNotFound
+from codecairn.errors import CairnError, InvalidInput, RefNotFound
 from codecairn.paths import has_control, printable
 from codecairn.source.git import OBJECT_ID, Git
 
@@ -22,9 +22,15 @@ class Tip(NamedTuple):
 
 
 def tip_of(git: Git, ref: str, cancel: Cancel, *, param: str = "ref") -> Tip:
-    """The ref a caller means, under the name it is known by."""
+    """The ref a caller means, under the name it is known by. A branch is meant before a tag of its name."""
+    branch = _branch(git, ref, cancel)
+    if branch is not None:
+        return Tip(ref, branch)
     commit = git.resolve(ref, cancel, param=param, complaint="Unknown ref")
-    return Tip(_short(_full_name(git, ref, cancel)) or commit, commit)
+    full = _full_name(git, ref, cancel)
+    short = _short(full)
+    is_hidden = bool(short) and _branch(git, short, cancel) not in (None, commit)
+    return Tip((full if is_hidden else short) or commit, commit)
 
 
 def _full_name(git: Git, ref: str, cancel: Cancel) -> str:
@@ -43,12 +49,17 @@ def commit_of(git: Git, name: str, cancel: Cancel) -> str | None:
     """The commit of a ref by the name it is known by; None where there is no such ref (any more)."""
     if OBJECT_ID.fullmatch(name):
         return name
-    on_disk = _on_disk(git, name, cancel)
-    if on_disk is not None:
-        return on_disk
+    return _branch(git, name, cancel) or _resolved(git, name, cancel)
+
+
+def _branch(git: Git, name: str, cancel: Cancel) -> str | None:
+    return _on_disk(git, name, cancel) or _resolved(git, f"{_HEADS}{name}", cancel)
+
+
+def _resolved(git: Git, name: str, cancel: Cancel) -> str | None:
     try:
         return git.resolve(name, cancel, param="ref", complaint="Unknown ref")
-    except RefNotFound:
+    except (InvalidInput, RefNotFound):
         return None
 
 
@@ -82,13 +93,14 @@ def _candidates(git: Git, cancel: Cancel) -> list[str]:
 
 
 def tips(git: Git, cancel: Cancel) -> dict[str, str]:
-    """Every branch, remote's branch and tag, as people write it, and its commit. A branch hides a tag of its name."""
+    """Every branch, remote's branch and tag, as people write it, and its commit; a tag of a branch's name in full."""
     form = "%(refname)%00%(objectname)%00%(*objectname)"
-    listed = git.run("for-each-ref", f"--format={form}", *reversed(_KINDS), cancel=cancel).output
-    found = {}
+    listed = git.run("for-each-ref", f"--format={form}", *_KINDS, cancel=cancel).output
+    found: dict[str, str] = {}
     for line in listed.decode("utf-8", "replace").splitlines():
         name, own, peeled = line.split("\0")
-        found[_short(name)] = peeled or own
+        short = _short(name)
+        found[short if short not in found else name] = peeled or own  # refs/heads/ comes first
     return found
 
 
