@@ -20,7 +20,7 @@ demo: $(VENV)/ready
 	@$(BIN)/cairn demo
 
 test: lint types
-	@$(BIN)/python -m pytest -n auto --dist worksteal
+	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 lint: $(VENV)/ready
 	@$(BIN)/ruff check src tests benchmarks training
