@@ -15,7 +15,6 @@ from codecairn.index.digest import digest_blob
 from codecairn.index.live import Opened, ProjectIndex
 from codecairn.index.run import Options
 from codecairn.source.refs import tip_of
-from codecairn.store.differences import needed
 from codecairn.store.index import Entry, IndexStore
 from codecairn.store.layers import Layer, Scope
 from codecairn.store.overlays import NO_STAMP, OverlayWriter
@@ -163,13 +162,6 @@ def test_what_is_read_anew_keeps_its_form(shop: ProjectIndex) -> None:
     assert again.folder == opened.folder
     assert {name: version_on(opened, name) for name in ("main", "work")} == before
     assert faults(opened.store, opened.lexical, at_rest=True) == []
-
-
-def test_what_layers_need_is_what_they_name_and_what_that_is_a_difference_to(shop: ProjectIndex) -> None:
-    opened, layer = lay(shop)
-    with opened.store.reading() as database:
-        found = needed(database, [layer.id])
-    assert found == {version_on(opened, "work").id, version_on(opened, "main").id}
 
 
 PIECES = [

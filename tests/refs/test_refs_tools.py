@@ -269,6 +269,16 @@ def test_a_ref_is_as_fresh_as_its_own_commit(at_gate: Gate) -> None:
     assert (found["total_references"], found["metadata"]["freshness_status"]) == (5, "fresh")
 
 
+def test_a_commit_is_never_stale_whatever_its_branch_does(at_gate: Gate) -> None:
+    at_gate.index("feature")
+    commit = at_gate.repo.git("rev-parse", "feature")
+    at_gate.repo.git("checkout", "--quiet", "feature")
+    at_gate.repo.commit("more", {"pkg/auth.py": AUTH + "\n\nvalidate_token(1)\n"})
+    for ref, freshness in ((commit, "fresh"), ("feature", "stale")):
+        found = at_gate.call("find_references", symbol_name="validate_token", ref=ref)
+        assert (found["total_references"], found["metadata"]["freshness_status"]) == (4, freshness)
+
+
 def test_what_is_checked_out_and_what_was_indexed_before_is_kept_up(at_gate: Gate) -> None:
     at_gate.index("bare")
     at_gate.repo.git("checkout", "--quiet", "bare")

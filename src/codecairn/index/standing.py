@@ -97,9 +97,9 @@ def _standing_of_ref(index: ProjectIndex, asked: str, cancel: Cancel) -> Standin
     warnings = index.warnings()
     if index.activity is not None and index.activity.ref is not None and index.activity.ref.name == layer.name:
         return Standing("syncing", "ready", "compatible", layer.name, opened, layer, warnings)
-    tip = commit_of(index.git, layer.name, cancel)
+    tip = commit_of(index.git, asked, cancel)
     if tip is None:
-        warnings = [*warnings, f"{layer.name} is gone from the repository; this is what it was."]
+        warnings = [*warnings, f"{printable(asked)} is gone from the repository; this is what it was."]
     return Standing(
         "fresh" if tip == layer.head else "stale", "ready", "compatible", layer.name, opened, layer, warnings
     )

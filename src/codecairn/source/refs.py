@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, InvalidInput, RefNotFound
-from codecairn.paths import has_control, printable
+from codecairn.paths import has_control
 from codecairn.source.git import OBJECT_ID, Git
 
 _HEADS = "refs/heads/"
@@ -140,10 +140,6 @@ def worktrees(git: Git, cancel: Cancel) -> list[Worktree]:
 def _fact(line: str) -> tuple[str, str]:
     name, _, value = line.partition(" ")
     return name, value
-
-
-def unknown(ref: str) -> RefNotFound:
-    return RefNotFound(f"Unknown ref: {printable(ref)}", param="ref", ref=printable(ref))
 
 
 def is_repository(git: Git, cancel: Cancel) -> bool:

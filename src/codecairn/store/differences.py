@@ -101,17 +101,6 @@ def folded(name: str) -> str:
     return name.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
 
 
-def needed(database: sqlite3.Connection, layers: Iterable[int]) -> set[int]:
-    """The versions that these layers name, and those that they are kept as differences to."""
-    found = set[int]()
-    for layer in layers:
-        rows = database.execute(
-            "SELECT file.id, basis FROM manifest JOIN file ON file.id = manifest.file WHERE layer = ?", (layer,)
-        )
-        found |= {each for row in rows for each in row if each is not None}
-    return found
-
-
 def _runs(shared: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Numbers as stretches of following ones: the first and how many; -1 is followed by -1."""
     start = 0

@@ -99,11 +99,6 @@ class OverlayWriter:
             database.execute("UPDATE layer SET generation = generation + ? WHERE id = ?", (raised, layer.id))
             database.execute("UPDATE layer SET counted = generation WHERE id = ?", (layer.id,))
 
-    def note(self, layer: Layer, **facts: Any) -> None:
-        """Facts that change nothing of what is visible."""
-        with self._writing() as database:
-            set_facts(database, layer.id, facts)
-
     def drop(self, layers: Iterable[int]) -> None:
         """Forget refs; their versions are collected when nothing else has named them for a day."""
         with self._writing() as database:
