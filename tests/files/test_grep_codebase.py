@@ -490,3 +490,11 @@ def test_a_search_under_way_is_withdrawn_from_another_thread(repo: Repo, tmp_pat
     with pytest.raises(Cancelled):
         Ripgrep(str(slow), repo.path, Guard(repo.path), True).count(Query("hit", False), Time(100, cancel))
     thread.join()
+
+
+def test_an_expression_that_runs_wild_in_a_commit_is_refused_with_the_reason(own: Callable[..., Asking]) -> None:
+    asking = own({"wild.txt": "a" * 5000 + "b\n"})
+    answer = asking.answer("grep_codebase", pattern="(a+)+$", ref="HEAD")
+    # A git that was built without Perl's expressions matches in linear time and finds nothing.
+    told = answer.value["details"] if answer.is_error else answer.value["totalMatches"]
+    assert told == 0 or "repetitions inside repetitions" in told, answer.text

@@ -136,6 +136,9 @@ def _is_regular(entry: Entry) -> bool:
 
 
 def _explained(query: Query, finished: Finished) -> CairnError:
+    if "match limit exceeded" in finished.complaint:
+        too_long = "matching it takes too long on some line: it has repetitions inside repetitions"
+        return InvalidPattern("Invalid regex pattern", pattern=query.pattern, details=too_long)
     _, quoted, reason = finished.complaint.partition(f"'{query.pattern}': ")
     if not quoted:
         return failure(finished)

@@ -109,9 +109,9 @@ def diff_context(
     asked = head_ref or call.connection.refs.get(project.root) or "HEAD"
     head = _indexed(call, project, asked)
     parted = _merge_base(call, project, base.layer, head.layer)
-    changed = Comparison(project.git, head.store, project.guard, parted, head.layer, call.cancel).changed()
+    changed, all_rows = _compared(call, project, parted, head)
     files = [each for each in changed.files if _is_wanted(filters, each.path, each.old_path)]
-    rows = [each for each in symbol_changes(changed.files, call.cancel) if _is_wanted(filters, *_paths(each))]
+    rows = [each for each in all_rows if _is_wanted(filters, *_paths(each))]
     page = rows[offset : offset + limit]
     more = offset + limit < len(rows)
     at_base = _callers(call, project, base, [each.before for each in page])
@@ -127,6 +127,23 @@ def diff_context(
         metadata=_metadata(base.stands, head.stands, changed, clamping, more=more),
         next_cursor=str(offset + limit) if more else None,
     )
+
+
+_Compared = tuple[Changed, list[SymbolChange]]
+_last: dict[tuple[str, str, int, int], _Compared] = {}
+"""The last comparison of two commits: its next page, or the same again, is not reckoned anew."""
+
+
+def _compared(call: Call, project: Project, parted: str, head: _Indexed) -> _Compared:
+    key = (str(head.store.path), parted, head.layer.id, head.layer.generation)
+    found = _last.get(key) if head.layer.name else None
+    if found is None:
+        changed = Comparison(project.git, head.store, project.guard, parted, head.layer, call.cancel).changed()
+        found = changed, list(symbol_changes(changed.files, call.cancel))
+        if head.layer.name:  # the working tree may have changed by the next call
+            _last.clear()
+            _last[key] = found
+    return found
 
 
 class _Indexed(NamedTuple):
