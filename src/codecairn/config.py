@@ -18,6 +18,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 GIT_TIMEOUT_S = 30.0
 KEPT_DAYS = 30.0
@@ -54,6 +55,8 @@ class Settings:
     blocked: tuple[str, ...] = ()
     git_timeout: float = GIT_TIMEOUT_S
     embeddings: Embeddings = Embeddings()
+    answers: Literal["auto", "text", "both"] = "auto"
+    """Whether clients get an answer's text alone, or its structured value too; by default as each was seen to need."""
     worktrees: bool = False
     """Whether a ref that a connection switches to is checked out for it, which writes into the user's .git."""
     local: bool = True
@@ -69,7 +72,10 @@ def data_folder(settings: Settings) -> Path:
     return user_data_path("cairn", appauthor=False)
 
 
-def load(roots: tuple[str, ...] = (), *, local: bool = True, worktrees: bool = False) -> Settings:
+def load(
+    roots: tuple[str, ...] = (), *, local: bool = True, worktrees: bool = False,
+    answers: Literal["auto", "text", "both"] = "auto",
+) -> Settings:  # fmt: skip
     env = os.environ
     return Settings(
         roots=tuple(Path(root) for root in roots),
@@ -80,6 +86,7 @@ def load(roots: tuple[str, ...] = (), *, local: bool = True, worktrees: bool = F
         blocked=tuple(part.strip() for part in env.get("CAIRN_BLOCK", "").split(",") if part.strip()),
         git_timeout=_seconds(env.get("CAIRN_GIT_TIMEOUT")),
         embeddings=_embeddings(env),
+        answers=answers,
         worktrees=worktrees,
         local=local,
     )

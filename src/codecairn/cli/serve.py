@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -51,6 +51,13 @@ _LEVELS = ["debug", "info", "warning", "error"]
     is_flag=True,
     help="Check out a ref that a client switches to, in the data directory: adds to the repository's .git/worktrees.",
 )
+@click.option(
+    "--answers",
+    type=click.Choice(["auto", "text", "both"]),
+    default="auto",
+    show_default=True,
+    help="Send an answer's text alone, or its structured value too. By itself it sends a client what that client shows.",
+)
 @click.option("--log-level", type=click.Choice(_LEVELS), default="info", show_default=True)
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
@@ -61,12 +68,13 @@ def command(
     no_watch: bool,
     no_index: bool,
     worktrees: bool,
+    answers: Literal["auto", "text", "both"],
     log_level: str,
     log_format: str,
 ) -> None:
     logs.configure(log_level, log_format)
     _end_on_signals()
-    settings = config.load(roots, local=address is None, worktrees=worktrees)
+    settings = config.load(roots, local=address is None, worktrees=worktrees, answers=answers)
     make = partial(_service, settings, selection, watch=not no_watch, index=not no_index)
     try:
         if address is None:

@@ -16,7 +16,7 @@ from codecairn.connection import Connection
 from codecairn.errors import CairnError
 from codecairn.project import Projects
 from codecairn.serve.upkeep import Upkeep
-from codecairn.tools import Call, Registry, Tool
+from codecairn.tools import Answers, Call, Registry, Tool
 from codecairn.tools.families import Reply
 
 _MOST_CALLS_AT_ONCE = 64
@@ -34,8 +34,11 @@ class Service:
     """Who keeps the served project indexed, where anyone does."""
     _limiter: anyio.CapacityLimiter | None = field(default=None, init=False)
 
-    async def perform(self, tool: Tool, arguments: Any, connection: Connection, door: str, report: Any = None) -> Reply:
-        call = Call(self.projects, connection, self.registry, door, report=report)
+    async def perform(
+        self, tool: Tool, arguments: Any, connection: Connection, door: str, report: Any = None,
+        answers: Answers = "json",
+    ) -> Reply:  # fmt: skip
+        call = Call(self.projects, connection, self.registry, door, report=report, answers=answers)
         return await self._in_thread(call, lambda: self.registry.call(tool, call, arguments))
 
     async def answer(self, method: str, work: Callable[[Call], _Answer], connection: Connection, door: str) -> _Answer:

@@ -184,22 +184,22 @@ def unknown_tool(registry: Registry, name: Any) -> dict[str, Any]:
     return {"param": "name", "reason": f"Unknown tool: {printable(str(name))}", "remedy": remedy}
 
 
-def tool_result(reply: Reply) -> dict[str, Any]:
-    content = [{"type": "text", "text": reply.text}]
-    return {"content": content, "structuredContent": reply.value, "isError": reply.error is not None}
+def tool_result(reply: Reply, *, with_value: bool = True) -> dict[str, Any]:
+    value = {"structuredContent": reply.structured} if with_value else {}
+    return {"content": [{"type": "text", "text": reply.text}], **value, "isError": reply.error is not None}
 
 
 def listed(registry: Registry) -> list[dict[str, Any]]:
     return [advertisement(tool) for tool in registry.tools.values()]
 
 
-def advertisement(tool: Tool) -> dict[str, Any]:
+def advertisement(tool: Tool, *, with_output: bool = True) -> dict[str, Any]:
     """A tool as `tools/list` shows it. The dialect of its schemas is the protocol's own, so it is not repeated."""
     return {
         "name": tool.name,
         "description": tool.description,
         "inputSchema": tool.advertised_input_schema,
-        "outputSchema": tool.advertised_output_schema,
+        **({"outputSchema": tool.advertised_output_schema} if with_output else {}),
         "annotations": tool.advertised_annotations,
     }
 

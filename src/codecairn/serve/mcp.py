@@ -21,9 +21,10 @@ from pydantic import ValidationError
 from codecairn import __version__
 from codecairn.connection import Connection
 from codecairn.serve import Service
+from codecairn.serve.clients import Client, answers_for
 from codecairn.serve.jsonrpc import INVALID_PARAMS, advertisement, tool_result, unknown_tool
 from codecairn.serve.shelf import Context, Shelf
-from codecairn.tools import Call
+from codecairn.tools import Answers, Call
 
 log = logging.getLogger("codecairn.mcp")
 
@@ -54,9 +55,14 @@ def build(service: Service, connection_of: ConnectionOf, door: str) -> Server[An
     """A low-level server; one instance serves any number of connections."""
     roots = _ClientRoots(service)
 
+    def form_of(ctx: Context) -> Answers:
+        return answers_for(ctx.protocol_version, _client(ctx), service.projects.settings.answers)
+
     async def list_tools(ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        del ctx, params
-        return types.ListToolsResult(tools=[_tool(advertisement(each)) for each in service.registry.tools.values()])
+        del params
+        shows_value = form_of(ctx) != "text"
+        offered = service.registry.tools.values()
+        return types.ListToolsResult(tools=[_tool(advertisement(each, with_output=shows_value)) for each in offered])
 
     async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         tool = service.registry.find(params.name)
@@ -69,12 +75,13 @@ def build(service: Service, connection_of: ConnectionOf, door: str) -> Server[An
         def report(done: float, total: float | None, message: str | None) -> None:
             anyio.from_thread.run(ctx.session.report_progress, done, total, message)
 
-        reply = await service.perform(tool, params.arguments, connection, door, report)
-        if reply.as_rpc_error and ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        form = form_of(ctx)
+        reply = await service.perform(tool, params.arguments, connection, door, report, form)
+        if reply.as_rpc_error and form == "json":
             fault = reply.rpc_error
             raise MCPError(fault.code, fault.message, fault.data)
         modern = {"resultType": "complete"} if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else {}
-        return tool_result(reply) | modern
+        return tool_result(reply, with_value=form != "text") | modern
 
     async def roots_changed(ctx: Context, params: types.NotificationParams) -> None:
         del params
@@ -116,6 +123,12 @@ async def _internal_errors(ctx: Context, call_next: CallNext) -> HandlerResult:
     except Exception as error:
         log.exception("%s failed", ctx.method)
         raise MCPError(-32603, "Internal error", {"message": f"{type(error).__name__}: {error}"}) from error
+
+
+def _client(ctx: Context) -> Client | None:
+    """Who asks, as it named itself."""
+    known = ctx.session.client_params
+    return Client(known.client_info.name, known.client_info.version) if known is not None else None
 
 
 class _ClientRoots:

@@ -1,0 +1,85 @@
+"""diff_context for reading: by file, a line a symbol, its nearest callers by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from codecairn.reading import Fields, Reading, Role, clip, fit, lines, one_of, share, state_lines
+from codecairn.reading.code import code_line
+from codecairn.text import one_line
+
+_SIGNS: dict[str, tuple[str, Role]] = {
+    "added": ("+", "added"), "modified": ("~", "mark"), "deleted": ("-", "removed"),
+}  # fmt: skip
+_WIDEST = 110
+
+
+def print_changes(answer: Fields, reading: Reading) -> str:
+    rows, total = answer["changes"], answer["total_changes"]
+    counted = share(reading.offset + len(rows), total, "changed symbol")
+    refs = f"{one_line(answer['base_ref'])} → {one_line(answer['head_ref'])}"
+    since = answer["merge_base_commit"][:9]
+    head = [f"{refs} (since {since}): {counted} in {one_of(answer['affected_files'], 'file')}"]
+    head += state_lines(answer["metadata"])
+    blocks = list(_blocks(answer, reading))
+    shown = fit(blocks, reading.room - sum(map(len, head)) - 250)
+    return lines([*head, *blocks[:shown], *_closing(answer, reading, blocks, shown)])
+
+
+def _blocks(answer: Fields, reading: Reading) -> Iterator[str]:
+    files = {each["path"]: each for each in answer["file_changes"]}
+    for path, rows in groupby(answer["changes"], key=lambda row: row["path"]):
+        head = _heading(files.pop(path, {"path": path}), reading)
+        for row in rows:
+            yield f"{head}{_row(row, reading)}"
+            head = ""
+    yield from (_heading(each, reading).rstrip("\n") for each in files.values())
+
+
+def _heading(file: Fields, reading: Reading) -> str:
+    was = f"renamed from {one_line(file['old_path'])}" if file.get("old_path") else file.get("change_type", "")
+    why = f"not compared: {one_line(file['not_indexed'])}" if file.get("not_indexed") else ""
+    said = ", ".join(each for each in (was, why) if each and each != "modified")
+    return f"{reading.paint(one_line(file['path']), 'path')}{f'  {said}' if said else ''}\n"
+
+
+def _row(row: Fields, reading: Reading) -> str:
+    sign, role = _SIGNS[row["change_type"]]
+    record = row["after"] or row["before"]
+    said = "; ".join(_said(row))
+    text = f"{reading.paint(format(row['lines']['start'], '>5'), 'dim')} {reading.paint(sign, role)} "
+    text += f"{clip(one_line(record['signature']) or record['qualified_name'], _WIDEST)}"
+    text += f"  ({said})" if said else ""
+    if row.get("signature_changed") and row["before"]:
+        text += f"\n        was {clip(one_line(row['before']['signature']), _WIDEST)}"
+    if row.get("callers"):
+        text += f"\n        callers: {', '.join(map(one_line, row['callers']))}"
+    return text + "".join(f"\n        {code_line(line)}" for line in row.get("hunk", ()))
+
+
+def _said(row: Fields) -> list[str]:
+    """What is worth saying of a change besides that there is one."""
+    was = [f"{name.replace('_', ' ')} {one_line(row[name])}" for name in ("moved_from", "renamed_from") if row.get(name)]
+    flags = {"whitespace_or_comments_only": "layout or comments only", "only_members": "members only"}
+    return [*was, *(text for flag, text in flags.items() if row.get(flag)), *_callers(row)]
+
+
+def _callers(row: Fields) -> Iterator[str]:
+    before, after = row.get("callers_at_base"), row.get("callers_at_head")
+    if before is None and after is None:
+        return
+    if before is None or after is None or before == after:
+        yield one_of(after if after is not None else before or 0, "caller")
+    else:
+        yield f"callers {before} → {after}"
+
+
+def _closing(answer: Fields, reading: Reading, blocks: list[str], shown: int) -> Iterator[str]:
+    rows = len(answer["changes"])
+    if shown < rows:
+        yield f"More: cursor {reading.cursor(str(reading.offset + shown))}"
+    elif answer["next_cursor"]:
+        yield f"More: cursor {answer['next_cursor']}"
+    elif shown < len(blocks):
+        yield f"{one_of(len(blocks) - shown, 'more file')} without changed symbols."

@@ -1,0 +1,52 @@
+"""grep_codebase for reading: grouped by file, a line a match, the page filled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from codecairn.reading import Fields, Reading, fit, lines, one_of, share
+from codecairn.reading.code import code_line
+from codecairn.text import one_line
+
+_WIDEST = 170
+
+
+def print_grep(answer: Fields, reading: Reading) -> str:
+    matches, total = answer["matches"], answer["totalMatches"]
+    searched = one_of(answer["filesSearched"], "file")
+    if not matches:
+        return lines([answer.get("message") or f"No match in {searched}.", *_losses(answer)])
+    rows = [_row(each, reading) for each in matches]
+    paths = sum(len(path) + 1 for path in {each["file"] for each in matches})
+    shown = fit(rows, reading.room - paths - 300)
+    head = f"{share(reading.offset + shown, total, 'match', 'matches')} in {searched}"
+    parts = [head, *_losses(answer)]
+    for path, group in groupby(zip(matches[:shown], rows, strict=False), key=lambda pair: pair[0]["file"]):
+        parts += [reading.paint(one_line(path), "path"), *(row for _, row in group)]
+    return lines([*parts, _more(answer, reading, shown)])
+
+
+def _losses(answer: Fields) -> Iterator[str]:
+    if answer.get("incomplete") and answer.get("message") and answer["matches"]:
+        yield f"! {answer['message']}"
+    if answer.get("unreadableFiles"):
+        yield f"! {one_of(answer['unreadableFiles'], 'file')} could not be read."
+
+
+def _row(each: Fields, reading: Reading) -> str:
+    context = each["context"]
+    if not reading.params.get("context"):
+        return f"{reading.paint(format(each['line'], '>5'), 'dim')}: {code_line(each['text'].strip(), _WIDEST)}"
+    first = each["line"] - len(context["before"])
+    texts = [*context["before"], each["text"], *context["after"]]
+    return "\n".join(
+        f"{reading.paint(format(number, '>5'), 'dim')}{':' if number == each['line'] else '-'} {code_line(text, _WIDEST)}"
+        for number, text in enumerate(texts, first)
+    )
+
+
+def _more(answer: Fields, reading: Reading, shown: int) -> str | None:
+    if shown < len(answer["matches"]):
+        return f"More: cursor {reading.cursor(str(reading.offset + shown))}"
+    return f"More: cursor {answer['next_cursor']}" if answer.get("next_cursor") else None

@@ -1,0 +1,73 @@
+"""get_file_outline and find_symbol for reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from codecairn.reading import Fields, Reading, clip, extent, lines, one_of, sentence, share, state_lines
+from codecairn.reading.code import code_text
+from codecairn.text import one_line
+
+_WIDEST = 130
+
+
+def print_outline(answer: Fields, reading: Reading) -> str:
+    parts = [*_opening(answer), *state_lines(answer["metadata"])]
+    parts += [f"{reading.paint(one_line(each['path']) + '/', 'path')}  {each['files']:,}" for each in answer["folders"]]
+    for file in answer["files"]:
+        parts += outlined_file(file, reading)
+    cursor = answer["next_cursor"]
+    return lines([*parts, f"More of {one_of(answer['total_symbols'], 'symbol')}: cursor {cursor}" if cursor else None])
+
+
+def _opening(answer: Fields) -> list[str]:
+    if answer["total_files"] == 1 and not answer["folders"]:
+        return []
+    without = answer["files_without_symbols"]
+    bare = f", {without:,} of them without" if without else ""
+    said = f"{one_of(answer['total_symbols'], 'symbol')} in {one_of(answer['total_files'], 'file')}{bare}"
+    return [f"{one_line(answer['path'])}: {said}"]
+
+
+def outlined_file(file: Fields, reading: Reading) -> Iterator[str]:
+    facts = f"{file['language']}, {one_of(file['lines'], 'line')}"
+    yield f"{reading.paint(one_line(file['path']), 'path')}  {facts}"
+    yield from symbol_rows(file["symbols"], reading)
+    if file.get("omitted_symbols"):
+        yield f"      … {file['omitted_symbols']:,} more"
+
+
+def symbol_rows(symbols: Sequence[Fields], reading: Reading, depth: int = 0) -> Iterator[str]:
+    for each in symbols:
+        place = reading.paint(f"{extent(each['line_start'], each['line_end']):>9}", "dim")
+        yield f"{place}  {'  ' * depth}{_declared(each)}"
+        yield from symbol_rows(each.get("children", ()), reading, depth + 1)
+
+
+def _declared(each: Fields) -> str:
+    """The signature, which has the name; where there is none, kind and name."""
+    name, signature = one_line(each["name"]), clip(one_line(each.get("signature", "")), _WIDEST)
+    if not signature:
+        return name if each["kind"] == "section" else f"{each['kind']} {name}"
+    return signature if name in signature else f"{name}  {signature}"
+
+
+def print_symbols(answer: Fields, reading: Reading) -> str:
+    shown = len(answer["symbols"])
+    head = share(shown + reading.offset, answer["total_symbols"], "symbol")
+    blocks = [_symbol(each, reading) for each in answer["symbols"]]
+    cursor = answer["next_cursor"]
+    if not shown:
+        head = "No symbol of this name, or near it, is indexed."
+    more = f"More: cursor {cursor}" if cursor else None
+    return lines([head, *state_lines(answer["metadata"]), *blocks, more])
+
+
+def _symbol(each: Fields, reading: Reading) -> str:
+    place = reading.paint(f"{one_line(each['path'])}:{extent(each['line_start'], each['line_end'])}", "path")
+    near = "" if each["match"] == "exact" else f"  ({each['match'].replace('_', ' ')})"
+    head = f"{place}  {each['kind']} {reading.paint(one_line(each['qualified_name']), 'strong')}{near}"
+    if not each.get("body"):
+        doc = f"  {sentence(one_line(each['doc']), 100)}" if each.get("doc") else ""
+        return f"{head}\n    {clip(one_line(each['signature']), _WIDEST)}{doc}"
+    return f"{head}\n{code_text(each['body'])}"

@@ -1,0 +1,38 @@
+"""build_context_pack for reading: a section an item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from codecairn.reading import Fields, Reading, extent, fit, lines, one_of, state_lines
+from codecairn.reading.code import code_text
+from codecairn.text import one_line
+
+_TITLES = {
+    "definition": "Definition", "caller": "Caller", "test": "Test", "doc": "Document", "discovery": "Discovery",
+    "rule": "Rule",
+}  # fmt: skip
+
+
+def print_pack(pack: Fields, reading: Reading) -> str:
+    head = f"{one_of(len(pack['items']), 'item')}, about {pack['tokens']:,} of {pack['max_tokens']:,} tokens"
+    blocks = [_section(each, reading) for each in pack["items"]]
+    shown = fit(blocks, reading.room - 600)
+    parts = [head, *state_lines(pack["metadata"]), *blocks[:shown], *_left_out(pack)]
+    if shown < len(blocks):
+        parts.append(f"{len(blocks) - shown:,} more items had no room here.")
+    return lines(parts)
+
+
+def _section(item: Fields, reading: Reading) -> str:
+    where = f":{extent(item['line_start'], item['line_end'])}" if item["line_start"] else ""
+    place = f"  {one_line(item['path'])}{where}" if item["path"] else ""
+    title = reading.paint(f"{_TITLES[item['kind']]}: {one_line(item['name'])}", "strong")
+    why = reading.paint(f"({one_line(item['why'])})", "dim")
+    return f"## {title}{place}  {why}\n{code_text(item['content'])}"
+
+
+def _left_out(pack: Fields) -> Iterator[str]:
+    for each in pack["left_out"]:
+        named = f": {', '.join(map(one_line, each['best']))}" if each["best"] else ""
+        yield f"Left out: {one_of(each['count'], each['kind'])}{named}"

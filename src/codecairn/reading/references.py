@@ -1,0 +1,149 @@
+"""find_references and get_call_graph for reading."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from codecairn.reading import Fields, Reading, clip, fit, lines, one_of, share, state_lines
+from codecairn.reading.code import code_line
+from codecairn.text import one_line
+
+_WIDEST = 72
+_TITLES = {
+    "calls": "Calls", "extends": "Extended by", "implements": "Implemented by", "imports": "Imports",
+    "references": "Mentions",
+}  # fmt: skip
+_ORDER = tuple(_TITLES)
+
+
+def kind_order(kind: str) -> int:
+    """Calls before what inherits, before imports, before mentions."""
+    return _ORDER.index(kind)
+
+
+def print_references(answer: Fields, reading: Reading) -> str:
+    several = answer.get("candidates") or []
+    if several:
+        head = f"{one_of(len(several), 'symbol')} have this name"
+        parts = [_target(each, reading, reading.room // len(several)) for each in several]
+        return lines([head, *state_lines(answer["metadata"]), "\n\n".join(parts), _hint(answer)])
+    return lines([*_opening(answer, reading), *_body(answer, reading, reading.room), _hint(answer)])
+
+
+def _opening(answer: Fields, reading: Reading) -> list[str]:
+    return [_heading(answer, reading), *state_lines(answer["metadata"])]
+
+
+def _target(answer: Fields, reading: Reading, room: int) -> str:
+    return lines([_heading(answer, reading), *_body(answer, reading, room)])
+
+
+def _heading(answer: Fields, reading: Reading) -> str:
+    symbol, shown = answer["symbol"], len(answer["references"])
+    counted = share(shown + reading.offset, answer["total_references"], "reference")
+    place = f"{one_line(symbol['path'])}:{symbol['line_start']}"
+    said = f"{counted} to {reading.paint(one_line(symbol['qualified_name']), 'strong')} ({place})"
+    unbound = answer["unresolved_count"]
+    return f"{said}; {one_of(unbound, 'use')} of the name could not be bound" if unbound else said
+
+
+def _body(answer: Fields, reading: Reading, room: int) -> Iterator[str]:
+    rows = sorted(answer["references"], key=lambda row: kind_order(row["edge_type"]))
+    blocks = [_row(each, reading) for each in rows]
+    shown = fit(blocks, room - 400 - sum(len(path) + 1 for path in {row["path"] for row in rows}))
+    for kind, group in groupby(rows[:shown], key=lambda row: row["edge_type"]):
+        yield f"{_TITLES[kind]}:"
+        yield from _by_file(list(group), reading)
+    if shown < len(rows):
+        yield f"{len(rows) - shown:,} more here: cursor {reading.cursor(str(reading.offset + shown))}"
+    if answer.get("unresolved"):
+        yield "Not bound to any definition:"
+        yield from _by_file(answer["unresolved"], reading)
+
+
+def _by_file(rows: Sequence[Fields], reading: Reading) -> Iterator[str]:
+    for path, group in groupby(rows, key=lambda row: row["path"]):
+        yield reading.paint(one_line(path), "path")
+        yield from (_row(each, reading) for each in group)
+
+
+def _row(row: Fields, reading: Reading) -> str:
+    around = row["from_symbol"]
+    where = "" if around["kind"] == "module" else f"{one_line(around['name'])}: "
+    why = f"  [{one_line(row['reason'])}]" if row.get("reason") else ""
+    number = reading.paint(format(row["line_start"], ">5"), "dim")
+    return f"{number} {where}{code_line(row['context'], _WIDEST)}{why}"
+
+
+def _hint(answer: Fields) -> str | None:
+    if answer.get("next_cursor"):
+        return f"More: cursor {answer['next_cursor']}"
+    if answer["unresolved_count"] and answer.get("unresolved") is None:
+        return "The unbound uses: include_unresolved."
+    return None
+
+
+# The call graph.
+
+
+def print_graph(graph: Fields, reading: Reading) -> str:
+    nodes = {each["id"]: each for each in graph["nodes"]}
+    first, direction = graph["nodes"][0], reading.params.get("direction", "both")
+    name = reading.paint(one_line(first["qualified_name"]), "strong")
+    parts = [f"{name}  {one_line(first['path'])}:{first['line_start']}", *state_lines(graph["metadata"])]
+    for side, title in (("callers", "Called by:"), ("callees", "Calls:")):
+        if direction in (side, "both"):
+            rows = list(_Side(graph, nodes, reading, side).rows(first["id"], 1))
+            parts += [title if rows else f"{title} nothing in this project", *rows]
+    return lines([*parts, _unbound(graph), _graph_hint(graph)])
+
+
+def _unbound(graph: Fields) -> str | None:
+    said = [
+        f"{one_of(graph['unresolved_count'], 'call')} could not be bound" if graph["unresolved_count"] else "",
+        f"{graph['external_count']:,} leave the project" if graph["external_count"] else "",
+    ]
+    return "; ".join(filter(None, said)) + "." if any(said) else None
+
+
+def _graph_hint(graph: Fields) -> str | None:
+    return f"More edges: cursor {graph['next_cursor']}" if graph["next_cursor"] else None
+
+
+class _Side:
+    """The edges outward on one side, each symbol with its own once: where it is met again it only stands."""
+
+    def __init__(self, graph: Fields, nodes: dict[int, Fields], reading: Reading, side: str) -> None:
+        self._nodes, self._reading = nodes, reading
+        self._near, self._far = ("to", "from") if side == "callers" else ("from", "to")
+        self._outward = -1 if side == "callers" else 1
+        self._edges: dict[int, list[Any]] = defaultdict(list)
+        for each in graph["edges"]:
+            self._edges[each[self._near]].append(each)
+        self._seen = {graph["nodes"][0]["id"]}
+
+    def rows(self, here: int, depth: int) -> Iterator[str]:
+        for edge in self._edges[here]:
+            other = self._nodes[edge[self._far]]
+            is_known = other["id"] in self._seen
+            if other["depth"] * self._outward <= 0 and not is_known:
+                continue
+            yield f"{'  ' * depth}{_short(other)}{' ↑' if is_known else ''}  {self._place(edge)}"
+            if not is_known:
+                self._seen.add(other["id"])
+                yield from self.rows(other["id"], depth + 1)
+
+    def _place(self, edge: Fields) -> str:
+        numbers = ",".join(map(str, edge["lines"][:4])) + (",…" if len(edge["lines"]) > 4 else "")
+        return self._reading.paint(f"{one_line(edge['path'])}:{numbers}", "dim")
+
+
+def _short(node: Fields) -> str:
+    """The last two parts of a qualified name: its path is shown beside it."""
+    if node["kind"] == "module":
+        return clip(one_line(node["qualified_name"]), 60)
+    parts = one_line(node["qualified_name"]).replace("::", ".").split(".")
+    return clip(".".join(parts[-2:]) if node["kind"] == "method" else parts[-1], 80)

@@ -1,0 +1,130 @@
+"""search_code and explain_ranking for reading: the best few with the lines that matter, the rest as headlines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from codecairn.reading import Fields, Reading, clip, extent, lines, sentence, share, state_lines
+from codecairn.reading.code import code_line, dedented
+from codecairn.text import one_line
+
+_WHOLE = 3
+"""Results that are shown with lines of theirs."""
+_MOST_LINES = 9
+_WIDEST = 140
+_LONGEST_SIGNATURE = 120
+ELISION = "…"
+_COMMENT = re.compile(r"^\s*(?:#+|//+!?|/\*+|\*+/?|--+|;+|%+|\"\"\"|'''|r\"\"\")?\s?")
+
+
+def print_search(answer: Fields, reading: Reading) -> str:
+    results, total = answer["results"], answer["statistics"]["total_results"]
+    words = query_words(answer["query"])
+    head = f'{share(len(results), total, "result")} for "{clip(one_line(answer["query"]), 80)}"'
+    blocks = [_result(each, words, reading) for each in results]
+    shown = _count_that_fit(blocks, reading.room - len(head) - 200)
+    parts = [head if shown == len(blocks) else f"{head}, {shown} of them here", *state_lines(answer["metadata"])]
+    if not results:
+        return lines([*parts, _nothing(answer)])
+    return lines([*parts, *blocks[:shown], _more(answer, reading, shown, total)])
+
+
+def _nothing(answer: Fields) -> str | None:
+    if answer["metadata"].get("result_completeness") == "partial":
+        return None
+    return "Nothing that is indexed matches. Other words, a part of a name, or grep_codebase for exact text."
+
+
+def _more(answer: Fields, reading: Reading, shown: int, total: int) -> str | None:
+    place = reading.offset + shown
+    if place >= total:
+        return None
+    cursor = answer.get("next_cursor") if shown == len(answer["results"]) else reading.cursor(str(place))
+    return reading.paint(f"{total - place:,} more: cursor {cursor}", "dim") if cursor else None
+
+
+def _count_that_fit(blocks: list[str], room: int) -> int:
+    used = 0
+    for count, block in enumerate(blocks):
+        used += len(block) + 1
+        if used > room and count:
+            return count
+    return len(blocks)
+
+
+def query_words(query: str) -> re.Pattern[str]:
+    words = sorted(set(re.findall(r"\w{3,}", query)), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, words)) or r"(?!)", re.IGNORECASE)
+
+
+def _result(result: Fields, words: re.Pattern[str], reading: Reading) -> str:
+    paint = reading.paint
+    file, symbol = result["file"], result["symbol"]
+    place = paint(f"{one_line(file['path'])}:{extent(file['start_line'], file['end_line'])}", "path")
+    head = f"{result['rank']}. {place}  {paint(_title(result), 'strong')}"
+    about = f"   {sentence(one_line(symbol['doc_comment']))}" if symbol and symbol["doc_comment"].strip() else None
+    if result["rank"] - reading.offset > _WHOLE:
+        return f"{head}  {paint(clip(about, 110), 'dim')}" if about else head
+    return lines([head, about and paint(about, "dim"), *_passage(result, words, reading)])
+
+
+def _title(result: Fields) -> str:
+    symbol = result["symbol"]
+    if symbol:
+        return clip(one_line(symbol["signature"]) or symbol["name"], _LONGEST_SIGNATURE)
+    first = next((line for line in result["content"].split("\n") if line.strip()), "")
+    return clip(code_line(first), 100)
+
+
+def _passage(result: Fields, words: re.Pattern[str], reading: Reading) -> Iterator[str]:
+    chosen = lines_that_matter(result, words)
+    texts = dedented([text for _, text in chosen])
+    for (number, _), text in zip(chosen, texts, strict=True):
+        marked = words.sub(lambda found: reading.paint(found[0], "mark"), code_line(text, _WIDEST))
+        yield f"{reading.paint(format(number or '', '>6'), 'dim')}  {marked}"
+
+
+def lines_that_matter(result: Fields, words: re.Pattern[str]) -> list[tuple[int, str]]:
+    """Of a passage the lines with most words of the query, in their order; its first lines where none has any. The
+    signature and the comment stand in the headline already."""
+    rest = [each for each in _numbered(result) if each[1].strip()]
+    told = _told_lines(result)
+    rest = [each for each in rest if _bare(each[1]) not in told] or rest
+    weighed = [(len({found.lower() for found in words.findall(text)}), number, text) for number, text in rest]
+    matching = sorted((each for each in weighed if each[0]), key=lambda each: -each[0])[:_MOST_LINES]
+    if not matching:
+        return rest[: _MOST_LINES // 2]
+    kept = {(number, text) for _, number, text in matching}
+    return [each for each in rest if each in kept][:_MOST_LINES]
+
+
+def _told_lines(result: Fields) -> set[str]:
+    symbol = result["symbol"]
+    if not symbol:
+        return {_bare(_title(result))}
+    said = [*symbol["signature"].split("\n"), *symbol["doc_comment"].split("\n")]
+    return {_bare(line) for line in said} | {_bare(f"{symbol['signature']}:"), _bare(symbol["signature"] + " {")}
+
+
+def _bare(line: str) -> str:
+    return _COMMENT.sub("", line).strip().rstrip(":{").strip().removesuffix('"""').removesuffix("*/").strip()
+
+
+def _numbered(result: Fields) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers; 0 for those after an elision, which are further down than they seem."""
+    text = result["content"].split("\n")
+    until = text.index(ELISION) if ELISION in text else len(text)
+    return ((result["content_start_line"] + at if at < until else 0, line) for at, line in enumerate(text))
+
+
+def print_explanation(answer: Fields, reading: Reading) -> str:
+    result, details = answer["result"], answer["scoring_details"]
+    place = f"{one_line(result['path'])}:{extent(result['line_start'], result['line_end'])}"
+    head = f'{place} stands at rank {result["rank"]} for "{clip(one_line(answer["query"]), 80)}"'
+    rows = [
+        f"{value:>9.3f}  {signal:<16} {one_line(details.get(f'{signal}_reason') or details.get(f'{signal}_source', ''))}"
+        for signal, value in answer["scoring"].items()
+        if value
+    ]
+    return lines([head, *state_lines(answer["metadata"]), *(row.rstrip() for row in rows)])
