@@ -56,7 +56,7 @@ _LEVELS = ["debug", "info", "warning", "error"]
     type=click.Choice(["auto", "text", "both"]),
     default="auto",
     show_default=True,
-    help="Send an answer's text alone, or its structured value too. By itself it sends a client what that client shows.",
+    help="Send the text of an answer alone, or its structured value too; auto: what each client shows its model.",
 )
 @click.option("--log-level", type=click.Choice(_LEVELS), default="info", show_default=True)
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)

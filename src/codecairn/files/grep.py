@@ -28,7 +28,7 @@ EXCLUDED = ("node_modules", ".git", "dist", "build", ".next", ".context")
 """Folders that are never searched, whether tracked or not."""
 LONGEST_LINE = 500
 """Characters that are shown of a line."""
-_AROUND = 2
+AROUND = 2
 _LEAST_S = 1.0
 """For telling where the matches are, when counting them took all the time there was."""
 
@@ -118,7 +118,10 @@ class Found:
     """Matches of this page whose file could not be read any more."""
 
 
-def search(engine: Engine, guard: Guard, query: Query, offset: int, limit: int, time: Time) -> Found:
+def search(
+    engine: Engine, guard: Guard, query: Query, offset: int, limit: int, time: Time, around: int | None = None
+) -> Found:
+    """`around` is how many lines before and after a match are given."""
     tally = engine.count(query, time)
     shown = {path: count for path, count in sorted(tally.lines.items()) if _may_show(path, guard)}
     page = _page(shown, offset, limit)
@@ -128,7 +131,8 @@ def search(engine: Engine, guard: Guard, query: Query, offset: int, limit: int, 
     matches, lost = list[Match](), 0
     for path, (first, last) in page.items():
         if path in texts:
-            matches += matches_in(path, texts[path], islice(places[path], first, last))
+            here = islice(places[path], first, last)
+            matches += matches_in(path, texts[path], here, AROUND if around is None else around)
         else:
             lost += last - first
     return Found(matches, sum(shown.values()), tally, lost)
@@ -159,12 +163,12 @@ def _page(counts: Mapping[str, int], offset: int, limit: int) -> dict[str, tuple
     return page
 
 
-def matches_in(path: str, text: bytes, places: Iterable[Place]) -> list[Match]:
+def matches_in(path: str, text: bytes, places: Iterable[Place], around: int = AROUND) -> list[Match]:
     lines = text.split(b"\n")
     if not lines[-1]:
         lines.pop()
     encoding = _encoding(text)
-    return [_match(path, lines, place, encoding) for place in places if place.line <= len(lines)]
+    return [_match(path, lines, place, encoding, around) for place in places if place.line <= len(lines)]
 
 
 def _encoding(text: bytes) -> str:
@@ -175,15 +179,15 @@ def _encoding(text: bytes) -> str:
     return "utf-8"
 
 
-def _match(path: str, lines: list[bytes], place: Place, encoding: str) -> Match:
+def _match(path: str, lines: list[bytes], place: Place, encoding: str, around: int) -> Match:
     at = place.line - 1
     line = _line(lines[at], encoding)
     column = len(lines[at][: place.column - 1].decode(encoding, "replace"))
     text = _window(line, column)
     return Match(
         path, place.line, min(column, len(line)) + 1, text,
-        [_cut(_line(each, encoding)) for each in lines[max(0, at - _AROUND) : at]],
-        [_cut(_line(each, encoding)) for each in lines[at + 1 : at + 1 + _AROUND]],
+        [_cut(_line(each, encoding)) for each in lines[max(0, at - around) : at]],
+        [_cut(_line(each, encoding)) for each in lines[at + 1 : at + 1 + around]],
         len(line) if len(line) > LONGEST_LINE else 0,
     )  # fmt: skip
 

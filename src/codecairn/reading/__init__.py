@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from codecairn.text import one_line
+
 Role = Literal["path", "strong", "dim", "mark", "added", "removed"]
 Paint = Callable[[str, Role], str]
 Fields = Mapping[str, Any]
@@ -91,7 +93,7 @@ def sentence(text: str, most: int = 160) -> str:
     """The first sentence of a comment, on one line."""
     head = " ".join(text.strip().split("\n\n", 1)[0].split())
     end = next((at + 1 for at in range(len(head)) if head[at] in ".!?" and head[at + 1 : at + 2] in ("", " ")), None)
-    return clip(head[:end] if end and end > 20 else head, most)
+    return clip(one_line(head[:end] if end and end > 20 else head), most)
 
 
 def extent(start: int, end: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from codecairn.reading import Fields, Reading, Role, clip, fit, lines, one_of, share, state_lines
+from codecairn.reading import DEFAULT_CHARACTERS, Fields, Reading, Role, clip, fit, lines, one_of, share, state_lines
 from codecairn.reading.code import code_line
 from codecairn.text import one_line
 
@@ -13,6 +13,8 @@ _SIGNS: dict[str, tuple[str, Role]] = {
     "added": ("+", "added"), "modified": ("~", "mark"), "deleted": ("-", "removed"),
 }  # fmt: skip
 _WIDEST = 110
+_ORDINARY = 4_000
+"""Characters for who asked for nothing special: of a large change the first page tells where to look."""
 
 
 def print_changes(answer: Fields, reading: Reading) -> str:
@@ -23,7 +25,8 @@ def print_changes(answer: Fields, reading: Reading) -> str:
     head = [f"{refs} (since {since}): {counted} in {one_of(answer['affected_files'], 'file')}"]
     head += state_lines(answer["metadata"])
     blocks = list(_blocks(answer, reading))
-    shown = fit(blocks, reading.room - sum(map(len, head)) - 250)
+    room = min(reading.room, _ORDINARY) if reading.room == DEFAULT_CHARACTERS else reading.room
+    shown = fit(blocks, room - sum(map(len, head)) - 250)
     return lines([*head, *blocks[:shown], *_closing(answer, reading, blocks, shown)])
 
 
@@ -60,7 +63,8 @@ def _row(row: Fields, reading: Reading) -> str:
 
 def _said(row: Fields) -> list[str]:
     """What is worth saying of a change besides that there is one."""
-    was = [f"{name.replace('_', ' ')} {one_line(row[name])}" for name in ("moved_from", "renamed_from") if row.get(name)]
+    origins = [name for name in ("moved_from", "renamed_from") if row.get(name)]
+    was = [f"{name.replace('_', ' ')} {one_line(row[name])}" for name in origins]
     flags = {"whitespace_or_comments_only": "layout or comments only", "only_members": "members only"}
     return [*was, *(text for flag, text in flags.items() if row.get(flag)), *_callers(row)]
 

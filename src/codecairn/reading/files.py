@@ -9,8 +9,8 @@ from codecairn.reading.code import code_line
 from codecairn.reading.outline import symbol_rows
 from codecairn.text import one_line
 
-_OUTLINE_SHARE = 0.45
-"""Of the room, at most, for the outline of a long file."""
+_BESIDE_OUTLINE = 2_500
+"""Characters of a long file's text beside its outline, which tells what to read next."""
 _LEAST_SHARE = 0.5
 """Of a page, at least, before it ends where a symbol ends."""
 
@@ -24,6 +24,7 @@ def print_file(answer: Fields, reading: Reading) -> str:
     room = reading.room - sum(len(line) + 1 for line in (*head, *outline)) - 200
     beside = list(_dependencies(answer, reading))
     room -= sum(len(line) + 1 for line in beside)
+    room = min(room, _BESIDE_OUTLINE) if outline else room
     shown = page_length(text, room, first, answer.get("outline") or [])
     left = len(text) - shown
     more = f"Lines {first}-{first + shown - 1}; {left:,} more: startLine {first + shown}" if left else None
@@ -64,18 +65,10 @@ def _heading(answer: Fields, reading: Reading) -> str:
 
 
 def _outline(answer: Fields, reading: Reading) -> Iterator[str]:
-    if not answer.get("outline"):
-        return
-    room = int(reading.room * _OUTLINE_SHARE)
-    yield "Outline:"
-    rows = list(symbol_rows(answer["outline"], reading))
-    for count, row in enumerate(rows):
-        room -= len(row) + 1
-        if room < 0:
-            yield f"           … {len(rows) - count:,} more: get_file_outline"
-            break
-        yield row
-    yield ""
+    if answer.get("outline"):
+        yield "Outline (members of classes: get_file_outline):"
+        yield from symbol_rows(answer["outline"], reading)
+        yield ""
 
 
 def _dependencies(answer: Fields, reading: Reading) -> Iterator[str]:

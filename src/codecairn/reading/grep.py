@@ -39,11 +39,12 @@ def _row(each: Fields, reading: Reading) -> str:
     if not reading.params.get("context"):
         return f"{reading.paint(format(each['line'], '>5'), 'dim')}: {code_line(each['text'].strip(), _WIDEST)}"
     first = each["line"] - len(context["before"])
-    texts = [*context["before"], each["text"], *context["after"]]
-    return "\n".join(
-        f"{reading.paint(format(number, '>5'), 'dim')}{':' if number == each['line'] else '-'} {code_line(text, _WIDEST)}"
-        for number, text in enumerate(texts, first)
-    )
+    texts = enumerate([*context["before"], each["text"], *context["after"]], first)
+    return "\n".join(_line(number, text, reading, is_match=number == each["line"]) for number, text in texts)
+
+
+def _line(number: int, text: str, reading: Reading, *, is_match: bool) -> str:
+    return f"{reading.paint(format(number, '>5'), 'dim')}{':' if is_match else '-'} {code_line(text, _WIDEST)}"
 
 
 def _more(answer: Fields, reading: Reading, shown: int) -> str | None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from codecairn.reading import Fields, Reading, clip, extent, lines, one_of, sentence, share, state_lines
 from codecairn.reading.code import code_text
 from codecairn.text import one_line
 
 _WIDEST = 130
+_PLAIN = frozenset({"const", "var", "field"})
+_LEAST_RUN = 3
+"""Constants or fields in a row that are told by their names alone, on one line."""
 
 
 def print_outline(answer: Fields, reading: Reading) -> str:
@@ -38,10 +42,24 @@ def outlined_file(file: Fields, reading: Reading) -> Iterator[str]:
 
 
 def symbol_rows(symbols: Sequence[Fields], reading: Reading, depth: int = 0) -> Iterator[str]:
-    for each in symbols:
-        place = reading.paint(f"{extent(each['line_start'], each['line_end']):>9}", "dim")
-        yield f"{place}  {'  ' * depth}{_declared(each)}"
-        yield from symbol_rows(each.get("children", ()), reading, depth + 1)
+    for is_plain, group in groupby(symbols, key=_is_plain):
+        run = list(group)
+        if is_plain and len(run) >= _LEAST_RUN:
+            names = clip(", ".join(one_line(each["name"]) for each in run), _WIDEST)
+            yield _placed(run[0]["line_start"], run[-1]["line_end"], names, reading, depth)
+            continue
+        for each in run:
+            yield _placed(each["line_start"], each["line_end"], _declared(each), reading, depth)
+            yield from symbol_rows(each.get("children", ()), reading, depth + 1)
+
+
+def _is_plain(each: Fields) -> bool:
+    """Whether a symbol is told by its name: a constant, a variable, a field."""
+    return each["kind"] in _PLAIN and not each.get("children")
+
+
+def _placed(start: int, end: int, text: str, reading: Reading, depth: int) -> str:
+    return f"{reading.paint(f'{extent(start, end):>9}', 'dim')}  {'  ' * depth}{text}"
 
 
 def _declared(each: Fields) -> str:
@@ -68,6 +86,6 @@ def _symbol(each: Fields, reading: Reading) -> str:
     near = "" if each["match"] == "exact" else f"  ({each['match'].replace('_', ' ')})"
     head = f"{place}  {each['kind']} {reading.paint(one_line(each['qualified_name']), 'strong')}{near}"
     if not each.get("body"):
-        doc = f"  {sentence(one_line(each['doc']), 100)}" if each.get("doc") else ""
+        doc = f"  {sentence(each['doc'], 100)}" if each.get("doc") else ""
         return f"{head}\n    {clip(one_line(each['signature']), _WIDEST)}{doc}"
     return f"{head}\n{code_text(each['body'])}"

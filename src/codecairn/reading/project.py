@@ -56,7 +56,9 @@ def print_refs(answer: Fields, reading: Reading) -> str:
         counts = f"{one_of(each['file_count'], 'file')}, {one_of(each['symbol_count'], 'symbol')}"
         name = reading.paint(one_line(each["ref"]), "strong")
         rows.append(f"{name}  {', '.join(filter(None, [*facts, counts]))}")
-    head = f"{one_of(answer['total_refs'], 'ref')} indexed; any other that git knows is indexed by the call that names it"
+    head = (
+        f"{one_of(answer['total_refs'], 'ref')} indexed; any other that git knows is indexed by the call that names it"
+    )
     return lines([head, *state_lines(answer["metadata"]), *rows])
 
 

@@ -10,6 +10,7 @@ from codecairn.text import one_line
 
 _LONGEST = 400
 _SHORT_ROW = 160
+_EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
 def print_record(answer: Fields, reading: Reading) -> str:
@@ -20,7 +21,7 @@ def print_record(answer: Fields, reading: Reading) -> str:
 
 def _rows(value: Any, margin: str) -> Iterator[str]:
     for name, each in value.items():
-        if each is None or each == "" or each == [] or each == {}:
+        if each in _EMPTY:
             continue
         if isinstance(each, list):
             yield f"{margin}{name}:"
@@ -53,7 +54,7 @@ def _brief(item: Fields) -> str | None:
     """A record of short values on one line."""
     if any(isinstance(each, list | dict) and each for each in item.values()):
         return None
-    told = {name: each for name, each in item.items() if each not in (None, "", [], {})}
+    told = {name: each for name, each in item.items() if each not in _EMPTY}
     if any(isinstance(each, str) and ("\n" in each or len(each) > _SHORT_ROW) for each in told.values()):
         return None
     row = ", ".join(f"{name} {_scalar(each)}" for name, each in told.items())

@@ -15,6 +15,7 @@ _MOST_LINES = 9
 _WIDEST = 140
 _LONGEST_SIGNATURE = 120
 ELISION = "…"
+_COMMENT_LINE = re.compile(r"\s*(?:#|//|/\*|\*|--|;|%)")
 _COMMENT = re.compile(r"^\s*(?:#+|//+!?|/\*+|\*+/?|--+|;+|%+|\"\"\"|'''|r\"\"\")?\s?")
 
 
@@ -63,7 +64,7 @@ def _result(result: Fields, words: re.Pattern[str], reading: Reading) -> str:
     file, symbol = result["file"], result["symbol"]
     place = paint(f"{one_line(file['path'])}:{extent(file['start_line'], file['end_line'])}", "path")
     head = f"{result['rank']}. {place}  {paint(_title(result), 'strong')}"
-    about = f"   {sentence(one_line(symbol['doc_comment']))}" if symbol and symbol["doc_comment"].strip() else None
+    about = f"   {sentence(symbol['doc_comment'])}" if symbol and symbol["doc_comment"].strip() else None
     if result["rank"] - reading.offset > _WHOLE:
         return f"{head}  {paint(clip(about, 110), 'dim')}" if about else head
     return lines([head, about and paint(about, "dim"), *_passage(result, words, reading)])
@@ -91,12 +92,18 @@ def lines_that_matter(result: Fields, words: re.Pattern[str]) -> list[tuple[int,
     rest = [each for each in _numbered(result) if each[1].strip()]
     told = _told_lines(result)
     rest = [each for each in rest if _bare(each[1]) not in told] or rest
-    weighed = [(len({found.lower() for found in words.findall(text)}), number, text) for number, text in rest]
+    weighed = [(_weight(text, words), number, text) for number, text in rest]
     matching = sorted((each for each in weighed if each[0]), key=lambda each: -each[0])[:_MOST_LINES]
     if not matching:
         return rest[: _MOST_LINES // 2]
     kept = {(number, text) for _, number, text in matching}
     return [each for each in rest if each in kept][:_MOST_LINES]
+
+
+def _weight(line: str, words: re.Pattern[str]) -> float:
+    """How many words of the query a line has; a comment counts for less than code."""
+    count = len({found.lower() for found in words.findall(line)})
+    return count / 2 if _COMMENT_LINE.match(line) else count
 
 
 def _told_lines(result: Fields) -> set[str]:
@@ -119,12 +126,11 @@ def _numbered(result: Fields) -> Iterator[tuple[int, str]]:
 
 
 def print_explanation(answer: Fields, reading: Reading) -> str:
+    del reading
     result, details = answer["result"], answer["scoring_details"]
     place = f"{one_line(result['path'])}:{extent(result['line_start'], result['line_end'])}"
     head = f'{place} stands at rank {result["rank"]} for "{clip(one_line(answer["query"]), 80)}"'
-    rows = [
-        f"{value:>9.3f}  {signal:<16} {one_line(details.get(f'{signal}_reason') or details.get(f'{signal}_source', ''))}"
-        for signal, value in answer["scoring"].items()
-        if value
-    ]
+    why = {name: details.get(f"{name}_reason") or details.get(f"{name}_source", "") for name in answer["scoring"]}
+    shown = [(name, value) for name, value in answer["scoring"].items() if value]
+    rows = [f"{value:>9.3f}  {name:<16} {one_line(why[name])}" for name, value in shown]
     return lines([head, *state_lines(answer["metadata"]), *(row.rstrip() for row in rows)])

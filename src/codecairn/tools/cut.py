@@ -1,6 +1,7 @@
-"""The text of a JSON answer, cut to a token budget: still JSON, with what was left out counted and the way to it named.
+"""One budget for an answer: its value is cut to so many characters of JSON, what is left out is counted and named.
 
-Only the text is ever cut. The structured half, and what bare methods return, stay whole.
+The leading rows stay, since every list begins with the most useful; long passages are shortened before rows go. What
+bare methods return, and what the shell asks for, stays whole.
 """
 
 from __future__ import annotations
@@ -11,68 +12,77 @@ from typing import Any
 
 import msgspec
 
+from codecairn.history.log import cursor_at
+from codecairn.reading import DEFAULT_CHARACTERS, MOST_CHARACTERS
 from codecairn.text import CHARACTERS_PER_TOKEN
+from codecairn.tools.cursor import SEAL, offset_of
 
-DEFAULT_TOKENS = 5_500
-"""What an answer may cost a caller who asked for nothing special: under 6,000, with room for the closing words."""
-
-MOST_TOKENS = 20_000
-"""For a caller who named a count, a range or a file; below the 25,000 at which clients cut."""
-
-_LONGEST_STRING = 2_000
 _ORDINARY_COUNT = 10
 _ORDINARY_MATCHES = 50
+_ORDINARY_ROWS = {"matches": _ORDINARY_MATCHES, "changes": _ORDINARY_MATCHES, "references": 20}
 """How many rows tools give a caller who names no count."""
+_RANGES = ("startLine", "endLine", "includeDeps", "include_hunks")
 _LEAST_LINES = 2_000
 """Characters of a file's text that are shown however much else there is to say."""
-_PASSAGES = (2_000, 1_200, 700)
-"""Characters of each passage of a result, tried in turn: ten places with a part of each say more than three whole."""
+_NEXT = ("next_cursor", "nextCursor")
+_PASSAGES = (1_200, 600, 300, 120)
+"""Characters of each passage of a row, tried in turn: ten places with a part of each say more than three whole."""
+_LONGEST_STRING = 2_000
 
 
-def budget(*, asked: bool) -> float:
-    """Characters an answer's text may have."""
-    return (MOST_TOKENS if asked else DEFAULT_TOKENS) * CHARACTERS_PER_TOKEN
+def budget(*, asked: bool) -> int:
+    """Characters that an answer may have."""
+    return MOST_CHARACTERS if asked else DEFAULT_CHARACTERS
 
 
-def json_text(fields: dict[str, Any], params: Mapping[str, Any]) -> str:
-    text = encoded(fields)
-    room = _room(fields, params)
-    if len(text) <= room:
-        return text
-    if "file" in fields and "content" in fields["file"]:
-        return _with_fewer_lines(fields, room)
-    for longest in _PASSAGES if "results" in fields else ():
-        shorter = {**fields, "results": _with_short_strings(fields["results"], longest)}
-        text = encoded(shorter)
-        if len(text) <= room:
-            return text
-        fields = shorter
-    name = _longest_list(fields)
-    if name is not None:
-        fields, text = _with_fewer(fields, name, params, room)
-    return text if len(text) <= room else encoded(_with_short_strings(fields, _LONGEST_STRING))
-
-
-def _room(fields: dict[str, Any], params: Mapping[str, Any]) -> float:
-    """A tool that fills a budget of its caller's has kept to it already."""
+def room_for(fields: Mapping[str, Any], params: Mapping[str, Any]) -> int:
+    """Characters for this answer: by what its caller asked for. A tool that fills a budget of its caller's has kept to
+    it already."""
     if "max_tokens" in params:
-        return float(params["max_tokens"]) * CHARACTERS_PER_TOKEN
+        return min(MOST_CHARACTERS, int(params["max_tokens"] * CHARACTERS_PER_TOKEN))
     return budget(asked=_is_asked(fields, params))
 
 
-def _is_asked(fields: dict[str, Any], params: Mapping[str, Any]) -> bool:
+def _is_asked(fields: Mapping[str, Any], params: Mapping[str, Any]) -> bool:
     """Whether a caller asked for much: a count beyond the ordinary, lines, or more files than one."""
-    ordinary = _ORDINARY_MATCHES if fields.keys() & {"matches", "changes"} else _ORDINARY_COUNT
-    return (params.get("limit") or 0) > ordinary or any(map(params.get, ("startLine", "endLine", "includeDeps")))
+    ordinary = next((count for name, count in _ORDINARY_ROWS.items() if name in fields), _ORDINARY_COUNT)
+    return max(params.get("limit") or 0, params.get("maxCount") or 0) > ordinary or any(map(params.get, _RANGES))
 
 
-def _with_fewer_lines(fields: dict[str, Any], room: float) -> str:
+def fitted(fields: dict[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
+    """The value as far as there is room for it."""
+    room = room_for(fields, params)
+    if len(encoded(fields)) <= room:
+        return fields
+    cut = _cut(fields, params, room)
+    metadata = cut.get("metadata")
+    if isinstance(metadata, dict) and metadata.get("result_completeness") == "complete":
+        cut["metadata"] = {**metadata, "result_completeness": "truncated"}
+    return cut
+
+
+def _cut(fields: dict[str, Any], params: Mapping[str, Any], room: int) -> dict[str, Any]:
+    if "file" in fields and "content" in fields["file"]:
+        return _with_fewer_lines(fields, room)
+    name = _longest_list(fields)
+    if name is None:
+        return dict(_with_short_strings(fields, _LONGEST_STRING))
+    for longest in _PASSAGES:
+        shorter = {**fields, name: _with_short_strings(fields[name], longest)}
+        if len(encoded(shorter)) <= room:
+            return shorter
+    fewer = _with_fewer({**fields, name: _with_short_strings(fields[name], _PASSAGES[1])}, name, params, room)
+    return fewer if len(encoded(fewer)) <= room else dict(_with_short_strings(fewer, _LONGEST_STRING))
+
+
+def _with_fewer_lines(fields: dict[str, Any], room: int) -> dict[str, Any]:
     """A file first: whole, with the dependencies that fit beside it; or as many of its lines as fit."""
     dependencies = fields["dependencies"]
     bare = {**fields, "dependencies": [_named_only(each) for each in dependencies]}
     left = room - len(encoded(bare))
     if left >= 0:
-        return encoded({**fields, "dependencies": [_fitting(each, left / len(dependencies)) for each in dependencies]})
+        share = left / max(1, len(dependencies))
+        return {**fields, "dependencies": [_fitting(each, share) for each in dependencies]}
     return _with_lines_cut(bare, room)
 
 
@@ -83,10 +93,10 @@ def _fitting(dependency: dict[str, Any], room: float) -> dict[str, Any]:
 def _named_only(dependency: dict[str, Any]) -> dict[str, Any]:
     if "content" not in dependency:
         return dependency
-    return {**{name: part for name, part in dependency.items() if name != "content"}, "omitted": _ONLY_STRUCTURED}
+    return {**{name: part for name, part in dependency.items() if name != "content"}, "omitted": _NO_ROOM}
 
 
-def _with_lines_cut(fields: dict[str, Any], room: float) -> str:
+def _with_lines_cut(fields: dict[str, Any], room: int) -> dict[str, Any]:
     file = fields["file"]
     *whole, last = file["content"].split("\n")
     lines = [f"{line}\n" for line in whole] + ([last] if last else [])
@@ -96,11 +106,11 @@ def _with_lines_cut(fields: dict[str, Any], room: float) -> str:
     content = "".join(lines[:shown]) or f"{lines[0][: int(left / 2)]}…"
     following = (file.get("startLine") or 1) + max(shown, 1)
     cut = {**_CUT, "shown": max(shown, 1), "of": len(lines), "startLine": following}
-    return encoded({**fields, "file": {**file, "content": content}, "cut": cut})
+    return {**fields, "file": {**file, "content": content}, "cut": cut}
 
 
 _CUT = {"list": "lines", "shown": 0, "of": 0, "startLine": 0}
-_ONLY_STRUCTURED = "in the structured result, or read it by itself"
+_NO_ROOM = "no room here; read it by itself"
 
 
 def encoded(value: Any) -> str:
@@ -108,25 +118,32 @@ def encoded(value: Any) -> str:
 
 
 def _longest_list(fields: dict[str, Any]) -> str | None:
-    lists = [name for name, value in fields.items() if isinstance(value, list) and len(value) > 1]
+    lists = [name for name, value in fields.items() if isinstance(value, list) and value]
     return max(lists, key=lambda name: len(encoded(fields[name])), default=None)
 
 
-def _with_fewer(
-    fields: dict[str, Any], name: str, params: Mapping[str, Any], room: float
-) -> tuple[dict[str, Any], str]:
+def _with_fewer(fields: dict[str, Any], name: str, params: Mapping[str, Any], room: int) -> dict[str, Any]:
     pages = "count" in fields or "next_cursor" in fields
     lists = _paged(fields) if "next_cursor" in fields else {name: fields[name]}
     closing = {"list": name, "shown": 0, "of": len(fields[name]), "cursor": None}
-    rest = len(encoded({**fields, **{each: [] for each in lists}, "cut": {**closing, "cursor": "0" * 12}}))
+    longest = _cursor(fields, params, len(fields[name])) if pages else None
+    rest = len(encoded({**fields, **{each: [] for each in lists}, "cut": {**closing, "cursor": longest}}))
     sizes = accumulate(len(encoded(row)) + len(lists) for row in zip_longest(*lists.values()))
     shown = max(1, sum(1 for size in sizes if size + rest <= room))
-    cursor = str(int(params.get("cursor") or 0) + shown) if pages and "cursor" in params else None
-    if cursor is not None and "next_cursor" in fields:
-        fields = {**fields, "next_cursor": cursor}
+    cursor = _cursor(fields, params, shown) if pages else None
+    if cursor is not None:
+        fields = {**fields, **{each: cursor for each in _NEXT if each in fields}}
     kept = {each: rows[:shown] for each, rows in lists.items()}
-    cut = {**fields, **kept, "cut": {**closing, "shown": shown, "cursor": cursor}}
-    return cut, encoded(cut)
+    return {**fields, **kept, "cut": {**closing, "shown": shown, "cursor": cursor}}
+
+
+def _cursor(fields: dict[str, Any], params: Mapping[str, Any], shown: int) -> str | None:
+    """The way to the rows behind those shown; None where the tool gives no pages."""
+    if SEAL not in params:
+        return None
+    if "tip" in fields:
+        return str(params[SEAL](cursor_at(fields["tip"], fields["offset"] + shown)))
+    return str(params[SEAL](str(offset_of(params["cursor"]) + shown)))
 
 
 def _paged(fields: dict[str, Any]) -> dict[str, list[Any]]:

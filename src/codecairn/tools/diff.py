@@ -17,6 +17,7 @@ from codecairn.parse.kinds import CALLABLE
 from codecairn.project import Project
 from codecairn.rank.explain import SHORT_KINDS
 from codecairn.rank.filters import Filters, checked_path, qualified_name
+from codecairn.reading.changes import print_changes
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.resolve.references import references_to
@@ -26,7 +27,8 @@ from codecairn.store.index import IndexStore
 from codecairn.store.layers import Layer, Scope
 from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
-from codecairn.tools.views import Cursor, Workspace, clamped, looked_at, newest, offset_of, project_of
+from codecairn.tools.cursor import Cursor, offset_of
+from codecairn.tools.views import Workspace, clamped, looked_at, newest, project_of
 
 _MOST_CHANGES = 1000
 
@@ -88,7 +90,7 @@ class DiffContext(Struct, frozen=True, kw_only=True):
     next_cursor: str | None = None
 
 
-@tool(family="refs")
+@tool(family="refs", reading=print_changes)
 def diff_context(
     call: Call,
     *,

@@ -4,12 +4,12 @@
     history  Markdown           isError, "Error: TYPE / Details: … / Suggestion: …"
     context  Markdown           isError, text as in history, structured as in files
     files    JSON               isError, {"error": "…", and what the error knows}
-    index    JSON               JSON-RPC error; isError with the same code on connections without a handshake
+    index    JSON               JSON-RPC error; isError with the same code on connections from 2025-06-18 on
     catalog  JSON               isError, {"error": {"code", "message", "data"}}; bare methods: a JSON-RPC error
     refs     JSON + metadata    isError, {"error": {"code", "message", "data"}, "metadata"}
 
-A reply holds both halves of an answer. Either alone suffices: clients that show a model only the structured half find
-the Markdown in it as `text`, and an error's text names its code and its remedy.
+That is the text for connections before 2025-06-18 and for bare methods. Later connections get a text made for reading
+instead, by the tool's printer; the value is the same.
 """
 
 from __future__ import annotations
@@ -22,9 +22,31 @@ import msgspec
 
 from codecairn.errors import CairnError, InvalidInput
 from codecairn.index.standing import PROTOCOL_VERSION
-from codecairn.tools.cut import encoded, json_text
+from codecairn.reading import Printer, Reading
+from codecairn.reading.errors import print_error
+from codecairn.tools.cursor import SEAL, offset_of
+from codecairn.tools.cut import encoded, fitted, room_for
 
 Markdown = Callable[[Any, Mapping[str, Any]], str]
+
+
+@dataclass(frozen=True)
+class Form:
+    """How one call's value becomes text: for reading where there is a printer, as Markdown, else as JSON."""
+
+    params: Mapping[str, Any]
+    markdown: Markdown | None = None
+    printer: Printer | None = None
+
+    def text_of(self, value: Any, fields: dict[str, Any], structured: dict[str, Any]) -> str:
+        if self.printer is not None:
+            return self.printer(fields, self._reading(fields))
+        return self.markdown(value, self.params) if self.markdown is not None else encoded(structured)
+
+    def _reading(self, fields: dict[str, Any]) -> Reading:
+        seal, place = self.params.get(SEAL, str), self.params.get("cursor")
+        offset = offset_of(place) if place and place.isdigit() else 0
+        return Reading(self.params, room_for(fields, self.params), cursor=seal, offset=offset)
 
 
 class RpcError(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +61,9 @@ class Reply:
 
     text: str
     value: dict[str, Any]
+    """Whole, as programs get it."""
+    structured: dict[str, Any]
+    """As far as an answer has room for it."""
     error: CairnError | None = None
     as_rpc_error: bool = False
     """Whether a connection with a handshake gets this error as a JSON-RPC error instead of a result."""
@@ -59,7 +84,6 @@ class HistoryFault(msgspec.Struct, frozen=True, kw_only=True):
 
 class HistoryError(msgspec.Struct, frozen=True, kw_only=True):
     error: HistoryFault
-    text: str
 
 
 class FilesError(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,9 +109,11 @@ class RefsError(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Family:
-    success: Callable[[Any, Markdown | None, Mapping[str, Any]], Reply]
+    success: Callable[[Any, Form], Reply]
     failure: Callable[[CairnError, str, dict[str, Any] | None], Reply]
     error_form: Any
+    says_metadata: bool = False
+    """Whether its errors say how the index stands."""
     added: dict[str, Any] = field(default_factory=dict)
     """Properties the envelope adds to every value, as schemas."""
 
@@ -96,16 +122,20 @@ def rpc_error(error: CairnError) -> RpcError:
     data = {"reason": error.message, **error.data, "remedy": error.remedy}
     if error.number == -32603:
         data["message"] = error.message
-    return RpcError(code=error.number, message=error.title, data=data)
+    return RpcError(code=error.number, message=f"{error.title}: {error.message}. {error.remedy}", data=data)
 
 
-def _history_value(value: Any, markdown: Markdown | None, params: Mapping[str, Any]) -> Reply:
-    fields = msgspec.to_builtins(value)
-    if markdown is None:
-        text = json_text(fields, params)
-        return Reply(text, {**fields, "text": text})
-    text = markdown(value, params)
-    return Reply(text, {**fields, "text": text})
+def _value(value: Any, form: Form) -> Reply:
+    return _shown(value, msgspec.to_builtins(value), form)
+
+
+def _value_with_metadata(value: Any, form: Form) -> Reply:
+    return _shown(value, {"metadata": unindexed_metadata(), **msgspec.to_builtins(value)}, form)
+
+
+def _shown(value: Any, fields: dict[str, Any], form: Form) -> Reply:
+    structured = fitted(fields, form.params)
+    return Reply(form.text_of(value, fields, structured), fields, structured)
 
 
 def _history_error(error: CairnError, tool: str, metadata: dict[str, Any] | None) -> Reply:
@@ -114,13 +144,11 @@ def _history_error(error: CairnError, tool: str, metadata: dict[str, Any] | None
     fault = HistoryFault(
         type=error.kind, code=error.code, message=error.message, suggestion=error.remedy, data=error.data
     )
-    return Reply(text, msgspec.to_builtins(HistoryError(error=fault, text=text)), error)
+    return _failed(text, msgspec.to_builtins(HistoryError(error=fault)), error)
 
 
-def _json_value(value: Any, markdown: Markdown | None, params: Mapping[str, Any]) -> Reply:
-    del markdown
-    fields = msgspec.to_builtins(value)
-    return Reply(json_text(fields, params), fields)
+def _failed(text: str, said: dict[str, Any], error: CairnError, *, as_rpc_error: bool = False) -> Reply:
+    return Reply(text, said, said, error, as_rpc_error)
 
 
 def _files_error(error: CairnError, tool: str, metadata: dict[str, Any] | None) -> Reply:
@@ -132,7 +160,7 @@ def _files_error(error: CairnError, tool: str, metadata: dict[str, Any] | None) 
         said["error"] = "Permission denied"
     elif type(error) is CairnError:
         said["tool"] = tool
-    return Reply(encoded(said), said, error)
+    return _failed(encoded(said), said, error)
 
 
 def _context_error(error: CairnError, tool: str, metadata: dict[str, Any] | None) -> Reply:
@@ -141,13 +169,13 @@ def _context_error(error: CairnError, tool: str, metadata: dict[str, Any] | None
     said = _files_error(error, tool, metadata).value
     if isinstance(error, InvalidInput) and type(error) is not InvalidInput:
         said["error"] = error.message
-    return Reply(text, {**said, "text": text}, error)
+    return _failed(text, said, error)
 
 
 def _numbered_error(error: CairnError, tool: str, *, as_rpc_error: bool) -> Reply:
     del tool
     said = msgspec.to_builtins(NumberedError(error=rpc_error(error)))
-    return Reply(encoded(said), said, error, as_rpc_error)
+    return _failed(encoded(said), said, error, as_rpc_error=as_rpc_error)
 
 
 def _index_error(error: CairnError, tool: str, metadata: dict[str, Any] | None) -> Reply:
@@ -160,17 +188,11 @@ def _catalog_error(error: CairnError, tool: str, metadata: dict[str, Any] | None
     return _numbered_error(error, tool, as_rpc_error=False)
 
 
-def _refs_value(value: Any, markdown: Markdown | None, params: Mapping[str, Any]) -> Reply:
-    del markdown
-    fields = {"metadata": unindexed_metadata(), **msgspec.to_builtins(value)}
-    return Reply(json_text(fields, params), fields)
-
-
 def _refs_error(error: CairnError, tool: str, metadata: dict[str, Any] | None) -> Reply:
     del tool
     fault = RefsFault(code=error.code, message=error.message, data={**error.data, "remedy": error.remedy})
     said = msgspec.to_builtins(RefsError(error=fault, metadata=metadata or unindexed_metadata()))
-    return Reply(encoded(said), said, error)
+    return _failed(encoded(said), said, error)
 
 
 def unindexed_metadata() -> dict[str, Any]:
@@ -181,14 +203,21 @@ def unindexed_metadata() -> dict[str, Any]:
     }  # fmt: skip
 
 
-_TEXT = {"text": {"type": "string"}}
 _METADATA = {"metadata": {"type": "object"}}
 
 FAMILIES: dict[str, Family] = {
-    "history": Family(_history_value, _history_error, HistoryError, _TEXT),
-    "context": Family(_history_value, _context_error, FilesError, _TEXT),
-    "files": Family(_json_value, _files_error, FilesError),
-    "index": Family(_refs_value, _index_error, NumberedError, _METADATA),
-    "catalog": Family(_json_value, _catalog_error, NumberedError),
-    "refs": Family(_refs_value, _refs_error, RefsError, _METADATA),
+    "history": Family(_value, _history_error, HistoryError),
+    "context": Family(_value, _context_error, FilesError),
+    "files": Family(_value, _files_error, FilesError),
+    "index": Family(_value_with_metadata, _index_error, NumberedError, added=_METADATA),
+    "catalog": Family(_value, _catalog_error, NumberedError),
+    "refs": Family(_value_with_metadata, _refs_error, RefsError, says_metadata=True, added=_METADATA),
 }
+
+
+def reading_error(reply: Reply) -> Reply:
+    """An error said for reading; those that are prose already stay as they are."""
+    assert reply.error is not None
+    if not reply.text.startswith("{"):
+        return reply
+    return Reply(print_error(reply.error), reply.value, reply.structured, reply.error, reply.as_rpc_error)

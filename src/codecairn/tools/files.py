@@ -4,28 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from codecairn.errors import CairnError, OverlayNotReady, ParseFailed, RefNotFound
 from codecairn.files.read import FileText, extent_of, numbered, read_at, read_here
 from codecairn.files.roles import role_of
 from codecairn.index.standing import LIVE, Standing
 from codecairn.parse.deadline import SlowParse
-from codecairn.parse.tags import Imports, imports_in
+from codecairn.parse.tags import Imports, extract, imports_in
 from codecairn.paths import module_name
 from codecairn.project import Project
+from codecairn.reading.files import print_file
 from codecairn.resolve.importers import imported
 from codecairn.resolve.rules import rules_of
 from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
-from codecairn.tools.views import Ref, looked_at, newest, ref_for
+from codecairn.tools.cut import budget, encoded
+from codecairn.tools.outline import OutlineSymbol, nested_symbols
+from codecairn.tools.views import Ref, looked_at, newest
 
 _MOST_DEPENDENCIES = 200
 _MOST_CHARACTERS = 500_000
 """Of the text of all dependencies together; the others are named without it."""
 _PARSE_S = 2.0
+_MOST_OUTLINE = 3_500
+"""Characters of the outline of a long file, as JSON: beyond it the members of classes are left to get_file_outline."""
 _BROKEN_SHARE = 0.1
 """A grammar stumbles over a macro here and there; a file is broken where more than that is lost."""
 
@@ -58,6 +64,8 @@ class ReadFile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     file: ReadText
     dependencies: list[Dependency]
     metadata: dict[str, Any]
+    outline: list[OutlineSymbol] = []
+    """The symbols of a file that is longer than an answer."""
     external: list[str] = []
     """Imported, and in no file of the index: other packages, mostly."""
     unresolved: list[str] = []
@@ -68,7 +76,7 @@ def _most_ms(arguments: Any) -> float:
     return 2000.0 if isinstance(arguments, dict) and arguments.get("includeDeps") else 500.0
 
 
-@tool(family="files", per_minute=100, slow_ms=_most_ms)
+@tool(family="files", per_minute=100, slow_ms=_most_ms, reading=print_file)
 def read_file(
     call: Call,
     *,
@@ -88,6 +96,7 @@ def read_file(
     loaded = _loaded(reader, file) if includeDeps and maxDepth else _Loaded()
     _noted(call, file.path)
     is_part = startLine is not None or endLine is not None
+    is_long = not is_part and len(file.text) > budget(asked=includeDeps)
     return ReadFile(
         file=ReadText(
             path=file.path, content=numbered(shown, extent.first) if lineNumbers else "".join(shown), size=file.size,
@@ -95,8 +104,23 @@ def read_file(
             startLine=extent.first if is_part else None, endLine=extent.last if is_part else None,
         ),
         dependencies=loaded.dependencies, external=loaded.external, unresolved=loaded.unresolved,
-        metadata={**_facts(reader, file), **loaded.metadata},
+        metadata={**_facts(reader, file), **loaded.metadata}, outline=_outline(file) if is_long else [],
     )  # fmt: skip
+
+
+def _outline(file: FileText) -> list[OutlineSymbol]:
+    """The symbols of a file by its own text; none where no grammar reads it in time."""
+    if file.grammar is None:
+        return []
+    try:
+        symbols = nested_symbols(extract(file.grammar, file.text.encode(), seconds=_PARSE_S).symbols)
+    except SlowParse:
+        return []
+    if len(encoded(symbols)) <= _MOST_OUTLINE:
+        return symbols
+    top = [structs.replace(each, children=[]) for each in symbols]
+    sizes = accumulate(len(encoded(each)) + 1 for each in top)
+    return [each for each, size in zip(top, sizes, strict=True) if size <= _MOST_OUTLINE]
 
 
 def _noted(call: Call, path: str) -> None:
@@ -106,7 +130,7 @@ def _noted(call: Call, path: str) -> None:
 
 def commit_for(call: Call, project: Project, ref: str | None) -> str:
     """The commit that a call reads, by its ref or the connection's; empty for the working tree."""
-    named = ref_for(call, project, ref)
+    named = call.ref_for(project, ref)
     if named is None:
         return ""
     return project.git.resolve(named, call.cancel, param="ref", complaint="Invalid commit reference")

@@ -14,16 +14,18 @@ from codecairn.index.standing import Standing
 from codecairn.rank.explain import SHORT_KINDS
 from codecairn.rank.filters import Filters, module_of, qualified_name
 from codecairn.rank.named import find
+from codecairn.reading.references import print_graph
 from codecairn.resolve.calls import Calls, Direction, Edge, Node, Walk
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.pick import picked
 from codecairn.resolve.values import Definition
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
+from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.cut import budget
 from codecairn.tools.references import ReferredSymbol, referred
 from codecairn.tools.symbols import SymbolName, check_name
-from codecairn.tools.views import Cursor, Ref, Workspace, looked_at, newest, offset_of, project_of
+from codecairn.tools.views import Ref, Workspace, looked_at, newest, project_of
 
 _ROW = 110
 """Characters of an edge or of a node, beside its names."""
@@ -62,7 +64,7 @@ class CallGraph(Struct, frozen=True, kw_only=True):
     next_cursor: str | None = None
 
 
-@tool(family="refs")
+@tool(family="refs", reading=print_graph)
 def get_call_graph(
     call: Call,
     *,

@@ -15,13 +15,16 @@ from codecairn.files.ripgrep import Ripgrep
 from codecairn.files.scan import Scan
 from codecairn.project import Project
 from codecairn.rank.filters import path_matcher
+from codecairn.reading.grep import print_grep
 from codecairn.source import process
 from codecairn.source.refs import is_repository
 from codecairn.tools import Call, tool
+from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.files import commit_for
-from codecairn.tools.views import Cursor, Ref, offset_of
+from codecairn.tools.views import Ref
 
 TIMEOUT_S = 10.0
+Around = Annotated[int, Meta(ge=0, le=10)]
 _NAME_GLOB = re.compile(r"(?P<any>\*\*/)?(?P<name>[\w.*?+{},@%-]+)")
 _PLAIN_FOLDERS = re.compile(r"(?:[^*?\[\]{}\\/]+/)+")
 _LAST_NAME = re.compile(r"(?:.*/)?(?P<name>[\w.*?+@%-]*[\w.?+@%-][\w.*?+@%-]*)")
@@ -57,7 +60,7 @@ class Grep(Struct, frozen=True, kw_only=True, omit_defaults=True):
     next_cursor: str | None = None
 
 
-@tool(family="files", per_minute=60, slow_ms=3000.0)
+@tool(family="files", per_minute=60, slow_ms=3000.0, reading=print_grep)
 def grep_codebase(
     call: Call,
     *,
@@ -65,6 +68,7 @@ def grep_codebase(
     filePattern: Annotated[str | None, Meta(description="Glob: **/*.ts")] = None,
     caseSensitive: Annotated[bool, Meta(description="Case counts")] = False,
     limit: Annotated[int, Meta(ge=1, le=100, description="Most matches")] = 50,
+    context: Annotated[Around | None, Meta(description="Lines around each match")] = None,
     cursor: Cursor = None,
     ref: Ref = None,
 ) -> Grep:
@@ -74,8 +78,9 @@ def grep_codebase(
     query, offset = _query(pattern, filePattern, caseSensitive=caseSensitive), offset_of(cursor)
     commit = commit_for(call, call.project, ref)
     engine = _engine(call, call.project, commit)
-    found = search(engine, call.project.guard, query, offset, limit, Time(TIMEOUT_S, call.cancel))
+    found = search(engine, call.project.guard, query, offset, limit, Time(TIMEOUT_S, call.cancel), context)
     after = offset + len(found.matches) + found.unreadable
+    call.sequence = f"{commit} {found.total}"
     return Grep(
         matches=[_row(each) for each in found.matches], pattern=pattern, totalMatches=found.total,
         filesSearched=found.tally.searched, searchTime=round((time.perf_counter() - began) * 1000, 1),

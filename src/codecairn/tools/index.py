@@ -13,6 +13,7 @@ from codecairn.index.batch import Report
 from codecairn.index.run import Options
 from codecairn.index.standing import LIVE, Standing, standing
 from codecairn.project import Project
+from codecairn.reading.project import print_indexed, print_status
 from codecairn.source.refs import tip_of
 from codecairn.store import place
 from codecairn.store.lexical import size_of
@@ -56,7 +57,7 @@ class Indexed(Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any]
 
 
-@tool(family="index", read_only=False)
+@tool(family="index", read_only=False, reading=print_indexed)
 def index_codebase(
     call: Call,
     *,
@@ -167,7 +168,7 @@ class Status(Struct, frozen=True, kw_only=True):
     progress: IndexProgress | None = None
 
 
-@tool(family="index")
+@tool(family="index", reading=print_status)
 def get_status(call: Call, *, path: ProjectPath) -> Status:
     """Whether a project is indexed and how fresh. Use it when a search misses what should be there: it says what was
     left out and why."""

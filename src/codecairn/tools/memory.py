@@ -14,6 +14,7 @@ from codecairn.memory.discoveries import LONGEST, SHORTEST, UNBOUND, Binding, Dr
 from codecairn.memory.drift import Verdict, bound_to_file, bound_to_symbol, verdict
 from codecairn.paths import module_name
 from codecairn.project import Project
+from codecairn.reading.memory import print_forgotten, print_remembered
 from codecairn.store.discoveries import DiscoveryRow
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
@@ -50,7 +51,7 @@ class ForgottenDiscovery(Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any]
 
 
-@tool(family="refs", read_only=False, idempotent=True)
+@tool(family="refs", read_only=False, idempotent=True, reading=print_remembered)
 def remember(
     call: Call,
     *,
@@ -77,7 +78,7 @@ def remember(
     )  # fmt: skip
 
 
-@tool(family="refs", read_only=False, idempotent=False, destructive=True)
+@tool(family="refs", read_only=False, idempotent=False, destructive=True, reading=print_forgotten)
 def forget(
     call: Call,
     *,

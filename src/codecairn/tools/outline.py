@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Annotated, Any
@@ -13,14 +13,17 @@ from msgspec import Meta, Struct
 
 from codecairn.beside import PROSE
 from codecairn.errors import NotFound
+from codecairn.parse.facts import Symbol
 from codecairn.paths import printable
 from codecairn.project import Project
 from codecairn.rank.explain import SHORT_KINDS
+from codecairn.reading.outline import print_outline
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
+from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.cut import budget
-from codecairn.tools.views import Cursor, Ref, Workspace, newest, offset_of, project_of, ready
+from codecairn.tools.views import Ref, Workspace, newest, project_of, ready
 
 _AROUND_ROWS = 1_500
 """Characters of an answer that are no symbols."""
@@ -88,7 +91,7 @@ class _Page:
     complaint: str = ""
 
 
-@tool(family="refs")
+@tool(family="refs", reading=print_outline)
 def get_file_outline(
     call: Call,
     *,
@@ -161,14 +164,26 @@ def _children(inside: dict[int, list[SymbolRow]], parent: int) -> list[OutlineSy
     return [_entry(each, _children(inside, each.number)) for each in inside.get(parent, ())]
 
 
-def _entry(each: SymbolRow, children: list[OutlineSymbol]) -> OutlineSymbol:
+def _entry(each: SymbolRow | Symbol, children: list[OutlineSymbol]) -> OutlineSymbol:
     return OutlineSymbol(
         name=each.name, kind=SHORT_KINDS.get(each.kind, each.kind), signature=_signature(each),
         line_start=each.start_line, line_end=each.end_line, children=children,
     )  # fmt: skip
 
 
-def _signature(each: SymbolRow) -> str:
+def nested_symbols(symbols: Sequence[Symbol]) -> list[OutlineSymbol]:
+    """The symbols of one parsed file as they stand in each other."""
+    inside: dict[int, list[int]] = {}
+    for number, each in enumerate(symbols):
+        inside.setdefault(each.parent, []).append(number)
+
+    def nested(parent: int) -> list[OutlineSymbol]:
+        return [_entry(symbols[number], nested(number)) for number in inside.get(parent, ())]
+
+    return nested(-1)
+
+
+def _signature(each: SymbolRow | Symbol) -> str:
     said = each.signature
     return said if len(said) <= _LONGEST_SIGNATURE else said[: _LONGEST_SIGNATURE - 1] + "…"
 

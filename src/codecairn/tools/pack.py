@@ -16,6 +16,7 @@ from codecairn.memory.drift import verdict
 from codecairn.project import Project
 from codecairn.rank.plan import planned
 from codecairn.rank.search import Question
+from codecairn.reading.pack import print_pack
 from codecairn.store.discoveries import DiscoveryRow
 from codecairn.store.view import View
 from codecairn.text import CHARACTERS_PER_TOKEN
@@ -42,7 +43,7 @@ class ContextPack(Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any]
 
 
-@tool(family="refs")
+@tool(family="refs", reading=print_pack)
 def build_context_pack(
     call: Call,
     *,

@@ -13,14 +13,17 @@ from codecairn.project import Project
 from codecairn.rank.explain import SHORT_KINDS
 from codecairn.rank.filters import Filters, module_of, qualified_name
 from codecairn.rank.search import Question
+from codecairn.reading.references import kind_order, print_references
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.resolve.pick import picked
 from codecairn.resolve.references import Reference, Unresolved, references_to
 from codecairn.resolve.values import Definition
+from codecairn.source.walk import is_test
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
-from codecairn.tools.views import Cursor, Ref, Workspace, clamped, epoch, looked_at, newest, offset_of, project_of
+from codecairn.tools.cursor import Cursor, offset_of
+from codecairn.tools.views import Ref, Workspace, clamped, epoch, looked_at, newest, project_of
 
 EdgeType = Literal["imports", "calls", "implements", "extends", "references"]
 SymbolName = Annotated[
@@ -69,7 +72,7 @@ class References(Struct, frozen=True, kw_only=True):
     next_cursor: str | None = None
 
 
-@tool(family="refs")
+@tool(family="refs", reading=print_references)
 def find_references(
     call: Call,
     *,
@@ -135,7 +138,13 @@ _Rows = tuple[list[Reference], list[Unresolved]]
 
 def _rows(engine: Engine, target: Definition, kind: str | None) -> _Rows:
     found = references_to(engine, target)
-    return _of_kind(found.references, kind), _of_kind(found.unresolved, kind)
+
+    def order(each: Reference | Unresolved) -> tuple[int, bool, str, int]:
+        path = engine.scope(each.file).row.path
+        return kind_order(each.kind), is_test(path), path, each.line
+
+    bound, unbound = _of_kind(found.references, kind), _of_kind(found.unresolved, kind)
+    return sorted(bound, key=order), sorted(unbound, key=order)
 
 
 def _of_kind(rows: list[_Place], kind: str | None) -> list[_Place]:

@@ -13,6 +13,7 @@ from codecairn.errors import NotReady, OverlayNotReady, ProjectNotFound
 from codecairn.index.overlays import last_ref_use, lease_of, note_ref_use
 from codecairn.index.standing import LIVE, Standing, scope_of, standing
 from codecairn.project import Project
+from codecairn.reading.project import print_refs, print_switched
 from codecairn.source.refs import is_repository, tips, worktrees
 from codecairn.store.layers import Layer
 from codecairn.tools import Call, tool
@@ -37,7 +38,7 @@ class RefList(Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any]
 
 
-@tool(family="refs")
+@tool(family="refs", reading=print_refs)
 def list_refs(call: Call, *, workspace: Workspace = None) -> RefList:
     """Which branches, tags and commits are indexed, and at which commit. Use it before asking about a `ref`."""
     project = project_of(call, workspace)
@@ -121,7 +122,7 @@ class SwitchedRef(Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any]
 
 
-@tool(family="refs", idempotent=True)
+@tool(family="refs", idempotent=True, reading=print_switched)
 def switch_ref(
     call: Call,
     *,

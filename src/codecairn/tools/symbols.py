@@ -13,11 +13,13 @@ from codecairn.rank.bodies import Body, body_of, head_of
 from codecairn.rank.explain import SHORT_KINDS
 from codecairn.rank.filters import Filters, checked_language, checked_path, qualified_name
 from codecairn.rank.named import Match, Named, find
+from codecairn.reading.outline import print_symbols
 from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.resolve.inherited import inherited
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
-from codecairn.tools.views import Cursor, Ref, Workspace, newest, offset_of, project_of, ready
+from codecairn.tools.cursor import Cursor, offset_of
+from codecairn.tools.views import Ref, Workspace, newest, project_of, ready
 
 LONGEST_NAME = 500
 _ROOM = 12_000
@@ -59,7 +61,7 @@ class SymbolsFound(Struct, frozen=True, kw_only=True):
     next_cursor: str | None = None
 
 
-@tool(family="refs")
+@tool(family="refs", reading=print_symbols)
 def find_symbol(
     call: Call,
     *,
