@@ -140,14 +140,14 @@ def test_a_list_too_long_for_its_text_goes_on_from_the_cursor_in_the_text(
 ) -> None:
     for number in range(60):
         catalogue.add(f"rule-{number:02}", body="word " * 200)
-    door = connect("stdio", catalogue.root, data=catalogue.home)
+    door = connect("first", catalogue.root, data=catalogue.home)
     seen: list[str] = []
     arguments: dict[str, Any] = {}
     while True:
         answer = door.call("instructions_list", arguments)
         text = json.loads(answer.text)
         seen += ids(text)
-        assert len(ids(answer.value)) == 60 - int(arguments.get("cursor", 0))
+        assert answer.value == text
         if "cut" not in text:
             break
         arguments = {"cursor": text["cut"]["cursor"]}

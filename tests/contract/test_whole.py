@@ -56,9 +56,9 @@ DOCUMENTED: dict[str, tuple[dict[str, Any], set[str]]] = {
     "get_status": ({}, {"success", "indexed", "project", "statistics", "health", "message"}),
     "index_codebase": ({}, {"success", "project_id", "statistics", "message"}),
     "context_search": ({"query": "validate token"}, {"results", "query", "totalFound", "searchTime"}),
-    "git_log": ({}, {"commits", "text"}),
-    "git_blame": ({"filePath": "pkg/app.py"}, {"lines", "text"}),
-    "git_diff": ({}, {"files", "summary", "text"}),
+    "git_log": ({}, {"commits"}),
+    "git_blame": ({"filePath": "pkg/app.py"}, {"lines"}),
+    "git_diff": ({}, {"files", "summary"}),
     "find_references": ({"symbol_name": "validate_token"}, {"symbol", "references", "total_references", "metadata"}),
     "diff_context": (
         {}, {"base_ref", "head_ref", "merge_base_commit", "affected_files", "file_changes", "changes", "metadata"},

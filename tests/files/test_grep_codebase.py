@@ -20,12 +20,13 @@ from codecairn.files.gitgrep import GitGrep
 from codecairn.files.grep import LONGEST_LINE, Engine, Query, Time, search
 from codecairn.files.ripgrep import Ripgrep
 from codecairn.paths import Guard
+from codecairn.reading import DEFAULT_CHARACTERS
 from codecairn.source import process
 from codecairn.source.git import Git
 from codecairn.tools import grep
 from tests.files.conftest import Connect, refusal, value_of
 from tests.search.conftest import Asking
-from tests.support.doors import Answer, Door
+from tests.support.doors import JSON_DOORS, Answer, Door
 from tests.support.repo import Repo
 
 Plain = Callable[..., Answer]
@@ -99,7 +100,8 @@ def test_a_match_has_its_place_its_line_and_two_lines_around_it(door: Door) -> N
     assert (found["totalMatches"], found["filesSearched"]) == (1, 2)
     assert found["searchTime"] > 0
     assert found["engine"]
-    assert json.loads(answer.text) == found
+    if door.name in JSON_DOORS:
+        assert json.loads(answer.text) == found
     first = value_of(door.call("grep_codebase", {"pattern": "Sign in"}))["matches"][0]
     assert (first["line"], first["context"]["before"], len(first["context"]["after"])) == (1, [], 2)
 
@@ -191,11 +193,10 @@ def test_a_limit_outside_1_to_100_is_refused(door: Door) -> None:
 def test_the_text_of_a_default_answer_is_short_and_says_where_it_goes_on(repo: Repo, plain: Plain) -> None:
     repo.commit("wide", {"a.txt": f"hit {'word ' * 60}\n" * 60})
     answer = plain("grep_codebase", pattern="hit")
-    assert len(value_of(answer)["matches"]) == 50
-    assert len(answer.text) < 6_000 * 3.5
-    said = json.loads(answer.text)
+    assert len(answer.text) <= DEFAULT_CHARACTERS
+    said = value_of(answer)
     shown = len(said["matches"])
-    assert (said["cut"]["shown"], said["cut"]["of"], said["next_cursor"]) == (shown, 50, str(shown))
+    assert (said["cut"]["shown"], said["cut"]["of"], said["cut"]["cursor"]) == (shown, 50, said["next_cursor"])
     following = value_of(plain("grep_codebase", pattern="hit", cursor=said["next_cursor"]))
     assert following["matches"][0]["line"] == shown + 1
 

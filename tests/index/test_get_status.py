@@ -14,7 +14,7 @@ import pytest
 from codecairn import tools
 from codecairn.store.lock import WriterLock
 from tests.index.conftest import GO, PYTHON, Ask, Open, fill
-from tests.support.doors import Door
+from tests.support.doors import JSON_DOORS, Door
 from tests.support.repo import Repo
 
 SIX = {
@@ -44,7 +44,8 @@ def test_an_indexed_project_is_described(door_name: str, through: Callable[[str,
     ran = door.call("index_codebase", {"path": str(repo.path)}).value
     answer = door.call("get_status", {"path": str(repo.path)})
     value = answer.value
-    assert json.loads(answer.text) == value
+    if door_name in JSON_DOORS:
+        assert json.loads(answer.text) == value
     assert (value["success"], value["indexed"]) == (True, True)
     assert value["message"] == "Project indexed successfully with 3 files"
     project = value["project"]

@@ -70,7 +70,7 @@ class Caller:
     def __call__(self, name: str, arguments: Any = None) -> Answer:
         built = self._service.registry
         reply = built.call(built.tools[name], Call(self._service.projects, self._connection, built, "test"), arguments)
-        return Answer(reply.text, reply.value, reply.error is not None)
+        return Answer(reply.text, reply.structured, reply.error is not None)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,7 +16,7 @@ from codecairn.tools import Call, Registry, Tool, tool
 from codecairn.tools.families import FAMILIES
 from codecairn.types import Wire
 from tests.registry.samples import assert_conforms, name_of, registry
-from tests.support.doors import DOORS, Door, HttpDoor, LineDoor, MemoryDoor, RpcDoor
+from tests.support.doors import DOORS, JSON_DOORS, READING_DOORS, Door, HttpDoor, LineDoor, MemoryDoor, RpcDoor
 from tests.support.wire import ENVELOPE
 
 Connect = Callable[..., Door]
@@ -74,7 +73,8 @@ def test_one_function_is_a_tool_at_every_door(door_name: str, tmp_path: Path, co
     assert entry["annotations"]["readOnlyHint"] is True
 
     answer = door.call("number_double", {"number": 4})
-    assert answer.value == {"number": 8} == json.loads(answer.text)
+    assert answer.value == {"number": 8}
+    assert answer.text == ('{"number":8}' if door_name in JSON_DOORS else "number: 8")
     assert_conforms(built.tools["number_double"], answer)
 
     refused = door.call("number_double", {"number": 101})
@@ -92,8 +92,9 @@ def test_a_tool_gives_one_value_at_every_door(tmp_path: Path, connect: Connect) 
     doors = [connect(name, tmp_path, registry=registry()) for name in DOORS]
     for family in FAMILIES:
         answers = [door.call(name_of(family), {"limit": 7}) for door in doors]
-        assert {answer.text for answer in answers} == {answers[0].text}
         assert all(answer.value == answers[0].value for answer in answers)
+        for form in (JSON_DOORS, READING_DOORS):
+            assert len({answer.text for name, answer in zip(DOORS, answers, strict=True) if name in form}) == 1
 
 
 @pytest.mark.parametrize("door_name", ["stdio", "bare"])

@@ -343,7 +343,7 @@ def test_the_characters_of_query_languages_are_only_text(query: str, shopping: A
 
 
 def test_text_and_structure_agree(shop: Built, doors: Doors) -> None:
-    answer = ask(doors("stdio"), shop, "order", limit=3)
+    answer = ask(doors("first"), shop, "order", limit=3)
     assert json.loads(answer.text) == answer.value
 
 

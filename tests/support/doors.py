@@ -1,8 +1,11 @@
 """The door matrix: one body of test, run through every door that reaches a tool.
 
 memory   Registry.call in this process        stdio   the stdio door on pipes, after an MCP handshake
-modern   the same, as a 2026-07-28 client      bare    the stdio door on pipes, no handshake at all
-http     a real HTTP server on loopback, MCP   rpc     the same server's POST /rpc
+modern   the same, as a 2026-07-28 client      first   the same, as a client of the first protocol version
+http     a real HTTP server on loopback, MCP   bare    the stdio door on pipes, no handshake at all
+                                               rpc     the HTTP server's POST /rpc
+
+The text of an answer is JSON, or Markdown as drawn, at JSON_DOORS, and made for reading at READING_DOORS.
 """
 
 from __future__ import annotations
@@ -30,7 +33,9 @@ from codecairn.serve.stdio import StdioDoor, Wire
 from codecairn.tools import Call, Registry
 from tests.support.wire import ENVELOPE, LineClient
 
-DOORS = ("memory", "stdio", "modern", "bare", "http", "rpc")
+READING_DOORS = ("stdio", "modern", "http")
+JSON_DOORS = ("memory", "first", "bare", "rpc")
+DOORS = (*READING_DOORS, *JSON_DOORS)
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ class MemoryDoor:
         fault = None
         if reply.as_rpc_error:
             fault = {"code": reply.rpc_error.code, "message": reply.rpc_error.message, "data": reply.rpc_error.data}
-        return Answer(reply.text, reply.value, reply.error is not None, fault)
+        return Answer(reply.text, reply.structured, reply.error is not None, fault)
 
 
 @contextmanager
@@ -115,8 +120,8 @@ class LineDoor:
     def __init__(self, name: str, client: LineClient) -> None:
         self.name = name
         self.client = client
-        if name == "stdio":
-            client.initialize()
+        if name in ("stdio", "first"):
+            client.initialize("2025-11-25" if name == "stdio" else "2024-11-05")
 
     def call(self, tool: str, arguments: Any = None) -> Answer:
         params: dict[str, Any] = {"name": tool}

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from codecairn import tools
 from codecairn.cli import main
-from codecairn.tools.cut import DEFAULT_TOKENS
+from codecairn.reading import DEFAULT_CHARACTERS
 from tests.registry.samples import assert_conforms
 from tests.search.conftest import Asking, Built, Doors, asking, built_from, doors_to
 from tests.support.doors import DOORS
@@ -208,7 +208,7 @@ def test_an_ordinary_answer_stays_small(own: Callable[..., Asking]) -> None:
     callers = "".join(f"def a_caller_with_a_long_name_{number}():\n    hub()\n\n\n" for number in range(300))
     asked = own({"some/folder/of/some/depth/module.py": f"def hub():\n    pass\n\n\n{callers}"})
     answer = asked.answer("get_call_graph", symbol_name="hub")
-    assert len(answer.text) / 3.5 < DEFAULT_TOKENS
+    assert len(answer.text) <= DEFAULT_CHARACTERS
     assert json.loads(answer.text)["edges"] == value_of(answer)["edges"]
     found = list[str]()
     cursor: str | None = "0"

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from codecairn import tools
 from codecairn.cli import main
-from codecairn.tools.cut import DEFAULT_TOKENS
+from codecairn.reading import DEFAULT_CHARACTERS
 from tests.registry.samples import assert_conforms
 from tests.search.conftest import Asking, Built, Doors
 from tests.support.doors import DOORS
@@ -137,7 +137,7 @@ def test_an_ordinary_answer_stays_small_and_goes_on_where_it_was_cut(own: Callab
     found, cursor = list[str](), None
     while True:
         answer = asking.answer("get_file_outline", path="wide.py", **({"cursor": cursor} if cursor else {}))
-        assert len(answer.text) / 3.5 < DEFAULT_TOKENS
+        assert len(answer.text) <= DEFAULT_CHARACTERS
         value = value_of(answer)
         assert json.loads(answer.text)["files"] == value["files"]
         found += names(value["files"][0]["symbols"])

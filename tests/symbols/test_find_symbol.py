@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from codecairn import tools
 from codecairn.cli import main
-from codecairn.tools.cut import DEFAULT_TOKENS
+from codecairn.reading import DEFAULT_CHARACTERS
 from tests.registry.samples import assert_conforms
 from tests.search.conftest import Asking, Built, Doors
 from tests.support.doors import DOORS
@@ -225,7 +225,7 @@ def test_a_type_too_long_to_show_has_its_members_by_their_heads(own: Callable[..
     assert each["body_cut"] is True
     assert each["body"].startswith("class Big:\n    size = 60\n\n    def method_0(self) -> int:\n        …\n")
     assert "method_59" in each["body"]
-    assert len(answer.text) / 3.5 < DEFAULT_TOKENS
+    assert len(answer.text) <= DEFAULT_CHARACTERS
 
 
 def test_an_ordinary_answer_stays_small_whatever_it_finds(own: Callable[..., Asking]) -> None:
@@ -233,7 +233,7 @@ def test_an_ordinary_answer_stays_small_whatever_it_finds(own: Callable[..., Ask
     asking = own({f"folder/module_{number}.py": body for number in range(30)})
     answer = asking.answer("find_symbol", symbol_name="same")
     assert len(value_of(answer)["symbols"]) == 10
-    assert len(answer.text) / 3.5 < DEFAULT_TOKENS
+    assert len(answer.text) <= DEFAULT_CHARACTERS
     assert json.loads(answer.text)["symbols"] == answer.value["symbols"]
 
 
