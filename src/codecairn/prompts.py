@@ -138,8 +138,15 @@ def _told(change: ChangedSymbol) -> list[tuple[str, bool]]:
         ("its signature", change.signature_changed),
         ("only white space or comments", change.whitespace_or_comments_only),
         ("only in its members", change.only_members),
-        (f"called {before or 0} times before, {after or 0} now", bool(before or after)),
+        (_calls(before, after), bool(before or after)),
     ]
+
+
+def _calls(before: int | None, after: int | None) -> str:
+    """How often it is called; of a side where it is not there, nothing is said."""
+    if before is None or after is None:
+        return f"called {before if after is None else after} times{' before' if after is None else ''}"
+    return f"called {before} times before, {after} now"
 
 
 def _rules(project: Project) -> str:

@@ -27,7 +27,7 @@ def print_changes(answer: Fields, reading: Reading) -> str:
     blocks = list(_blocks(answer, reading))
     room = min(reading.room, _ORDINARY) if reading.room == DEFAULT_CHARACTERS else reading.room
     shown = fit(blocks, room - sum(map(len, head)) - 250)
-    return lines([*head, *blocks[:shown], *_closing(answer, reading, blocks, shown)])
+    return lines([*head, *blocks[:shown], *_closing(answer, reading, shown)])
 
 
 def _blocks(answer: Fields, reading: Reading) -> Iterator[str]:
@@ -54,11 +54,15 @@ def _row(row: Fields, reading: Reading) -> str:
     text = f"{reading.paint(format(row['lines']['start'], '>5'), 'dim')} {reading.paint(sign, role)} "
     text += f"{clip(one_line(record['signature']) or record['qualified_name'], _WIDEST)}"
     text += f"  ({said})" if said else ""
+    text += f" ← {', '.join(map(_short, row['callers']))}" if row.get("callers") else ""
     if row.get("signature_changed") and row["before"]:
         text += f"\n        was {clip(one_line(row['before']['signature']), _WIDEST)}"
-    if row.get("callers"):
-        text += f"\n        callers: {', '.join(map(one_line, row['callers']))}"
     return text + "".join(f"\n        {code_line(line)}" for line in row.get("hunk", ()))
+
+
+def _short(name: str) -> str:
+    """The last two parts of a qualified name."""
+    return clip(".".join(one_line(name).replace("::", ".").rsplit(".", 2)[-2:]), 50)
 
 
 def _said(row: Fields) -> list[str]:
@@ -66,7 +70,9 @@ def _said(row: Fields) -> list[str]:
     origins = [name for name in ("moved_from", "renamed_from") if row.get(name)]
     was = [f"{name.replace('_', ' ')} {one_line(row[name])}" for name in origins]
     flags = {"whitespace_or_comments_only": "layout or comments only", "only_members": "members only"}
-    return [*was, *(text for flag, text in flags.items() if row.get(flag)), *_callers(row)]
+    parts = [name for name in ("signature", "body") if row.get(f"{name}_changed")]
+    what = [" and ".join(parts)] if parts and row["change_type"] == "modified" else []
+    return [*was, *what, *(text for flag, text in flags.items() if row.get(flag)), *_callers(row)]
 
 
 def _callers(row: Fields) -> Iterator[str]:
@@ -79,11 +85,13 @@ def _callers(row: Fields) -> Iterator[str]:
         yield f"callers {before} → {after}"
 
 
-def _closing(answer: Fields, reading: Reading, blocks: list[str], shown: int) -> Iterator[str]:
+def _closing(answer: Fields, reading: Reading, shown: int) -> Iterator[str]:
     rows = len(answer["changes"])
+    silent = answer.get("files_without_symbols", 0) if not reading.offset else 0
+    listed = max(0, shown - rows)
+    if silent > listed:
+        yield f"{one_of(silent - listed, 'more file')} changed without a changed symbol: git_diff with summary"
     if shown < rows:
         yield f"More: cursor {reading.cursor(str(reading.offset + shown))}"
     elif answer["next_cursor"]:
         yield f"More: cursor {answer['next_cursor']}"
-    elif shown < len(blocks):
-        yield f"{one_of(len(blocks) - shown, 'more file')} without changed symbols."

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import posixpath
 from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta, Struct
 
 from codecairn.diff.changes import MISSING, Changed, Comparison
+from codecairn.diff.hunks import hunk_lines
 from codecairn.diff.symbols import symbol_changes
 from codecairn.diff.values import ChangeType, FileStatus, Place, SymbolChange
 from codecairn.diff.values import FileChange as Compared
@@ -20,17 +22,21 @@ from codecairn.rank.filters import Filters, checked_path, qualified_name
 from codecairn.reading.changes import print_changes
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.identity import stable_id, symbol_id
-from codecairn.resolve.references import references_to
+from codecairn.resolve.references import Reference, references_to
 from codecairn.resolve.values import Definition
 from codecairn.source.refs import default_branch, tip_of
+from codecairn.source.walk import is_test
 from codecairn.store.index import IndexStore
 from codecairn.store.layers import Layer, Scope
 from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
+from codecairn.tools.references import symbol_around
 from codecairn.tools.views import Workspace, clamped, looked_at, newest, project_of
 
 _MOST_CHANGES = 1000
+_NEAREST = 5
+"""Callers that are named."""
 
 
 class ChangedFile(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -76,9 +82,12 @@ class ChangedSymbol(_Change, frozen=True, kw_only=True, omit_defaults=True):
     callers_at_base: int | None = None
     callers_at_head: int | None = None
     """How many places call it, where it is a function or a method that is there."""
+    callers: list[str] = []
+    """The nearest that call it at the head, by name; at the base, where it is gone."""
+    hunk: list[str] = []
 
 
-class DiffContext(Struct, frozen=True, kw_only=True):
+class _Compared(Struct, frozen=True, kw_only=True):
     base_ref: str
     head_ref: str
     merge_base_commit: str
@@ -90,6 +99,13 @@ class DiffContext(Struct, frozen=True, kw_only=True):
     next_cursor: str | None = None
 
 
+class DiffContext(_Compared, frozen=True, kw_only=True, omit_defaults=True):
+    files_without_symbols: int = 0
+    """Changed files in which no symbol changed: documents, data, layout."""
+    omitted_files: int = 0
+    """Of those, as many as are not in `file_changes`."""
+
+
 @tool(family="refs", reading=print_changes)
 def diff_context(
     call: Call,
@@ -99,6 +115,7 @@ def diff_context(
     workspace: Workspace = None,
     path_filter: Annotated[str | None, Meta(description="Only below it")] = None,
     limit: Annotated[int, Meta(ge=1, description="Most symbols")] = 50,
+    include_hunks: Annotated[bool, Meta(description="With the changed lines of each")] = False,
     cursor: Cursor = None,
 ) -> DiffContext:
     """What a branch changed, by symbol: signatures, renames, moves, callers. Use it to review one; git_diff has the
@@ -118,25 +135,43 @@ def diff_context(
     more = offset + limit < len(rows)
     at_base = _callers(call, project, base, [each.before for each in page])
     at_head = _callers(call, project, head, [each.after for each in page])
+    shown = _shown_files(files, rows, page, limit, is_first=offset == 0)
+    silent = len(files) - len({each.path for each in files} & _all_paths(rows))
     return DiffContext(
         base_ref=base.stands.ref,
         head_ref=LIVE if asked == LIVE else head.stands.ref,
         merge_base_commit=parted,
         affected_files=len(files),
         total_changes=len(rows),
-        changes=[_row(*each) for each in zip(page, at_base, at_head, strict=True)],
-        file_changes=[_file(each) for each in files],
+        changes=[_row(*each, with_hunk=include_hunks) for each in zip(page, at_base, at_head, strict=True)],
+        file_changes=[_file(each) for each in shown],
+        files_without_symbols=silent,
+        omitted_files=max(0, silent - limit),
         metadata=_metadata(base.stands, head.stands, changed, clamping, more=more),
         next_cursor=str(offset + limit) if more else None,
     )
 
 
-_Compared = tuple[Changed, list[SymbolChange]]
-_last: dict[tuple[str, str, int, int], _Compared] = {}
+_Comparison = tuple[Changed, list[SymbolChange]]
+_last: dict[tuple[str, str, int, int], _Comparison] = {}
 """The last comparison of two commits: its next page, or the same again, is not reckoned anew."""
 
 
-def _compared(call: Call, project: Project, parted: str, head: _Indexed) -> _Compared:
+def _shown_files(
+    files: list[Compared], rows: list[SymbolChange], page: list[SymbolChange], limit: int, *, is_first: bool
+) -> list[Compared]:
+    """The files of a page's symbols; on the first page also those in which no symbol changed, as far as the limit
+    goes."""
+    here, any_ = _all_paths(page), _all_paths(rows)
+    silent = [each for each in files if each.path not in any_][:limit] if is_first else []
+    return [each for each in files if each.path in here or each in silent]
+
+
+def _all_paths(rows: list[SymbolChange]) -> set[str]:
+    return {path for each in rows for path in _paths(each)}
+
+
+def _compared(call: Call, project: Project, parted: str, head: _Indexed) -> _Comparison:
     key = (str(head.store.path), parted, head.layer.id, head.layer.generation)
     found = _last.get(key) if head.layer.name else None
     if found is None:
@@ -199,10 +234,15 @@ def _paths(change: SymbolChange) -> list[str]:
     return [place.version.path for place in (change.before, change.after) if place is not None]
 
 
-def _callers(call: Call, project: Project, side: _Indexed, places: list[Place | None]) -> list[int | None]:
-    """How often each is called in what a ref shows; None where it is not there, or nothing that is called."""
+class _Calls(NamedTuple):
+    total: int
+    nearest: list[str]
 
-    def answer(view: View) -> list[int | None]:
+
+def _callers(call: Call, project: Project, side: _Indexed, places: list[Place | None]) -> list[_Calls | None]:
+    """Who calls each in what a ref shows; None where it is not there, or nothing that is called."""
+
+    def answer(view: View) -> list[_Calls | None]:
         engine = Engine(view, call.cancel)
         found = (_found(view, place) if place is not None else None for place in places)
         return [_calls(engine, each) if each is not None else None for each in found]
@@ -219,13 +259,28 @@ def _found(view: View, place: Place) -> Definition | None:
     return None if number is None else Definition(file.id, number)
 
 
-def _calls(engine: Engine, target: Definition) -> int:
+def _calls(engine: Engine, target: Definition) -> _Calls:
     engine.cancel.check()
-    return sum(1 for each in references_to(engine, target).references if each.kind == "calls")
+    here = engine.scope(target.file).row.path
+    calls = [each for each in references_to(engine, target).references if each.kind == "calls"]
+    ordered = sorted(calls, key=lambda each: _distance(engine.scope(each.file).row.path, here))
+    names = dict.fromkeys(_name(engine, each) for each in ordered)
+    return _Calls(len(calls), list(names)[:_NEAREST])
 
 
-def _row(change: SymbolChange, at_base: int | None, at_head: int | None) -> ChangedSymbol:
-    row = change.place.symbol
+def _distance(path: str, here: str) -> tuple[bool, int, str]:
+    """Code before tests, and what shares more of the path first."""
+    shared = len(posixpath.commonpath([path, here]).split("/")) if "/" in path and "/" in here else 0
+    return is_test(path), -shared - (path == here), path
+
+
+def _name(engine: Engine, each: Reference) -> str:
+    around = symbol_around(engine, each.file, each.symbol)
+    return around.qualified_name
+
+
+def _row(change: SymbolChange, at_base: _Calls | None, at_head: _Calls | None, *, with_hunk: bool) -> ChangedSymbol:
+    row, calls = change.place.symbol, at_head or at_base
     return ChangedSymbol(
         symbol=row.name,
         change_type=change.change_type,
@@ -236,8 +291,10 @@ def _row(change: SymbolChange, at_base: int | None, at_head: int | None) -> Chan
         moved_from=change.moved_from,
         renamed_from=change.renamed_from,
         **change.difference._asdict(),
-        callers_at_base=at_base,
-        callers_at_head=at_head,
+        callers_at_base=at_base.total if at_base else None,
+        callers_at_head=at_head.total if at_head else None,
+        callers=calls.nearest if calls else [],
+        hunk=hunk_lines(change) if with_hunk else [],
     )
 
 
