@@ -26,11 +26,13 @@ from codecairn import redact
 from codecairn.cancel import Cancel
 from codecairn.connection import Connection
 from codecairn.errors import CairnError, RateLimited
+from codecairn.index.standing import LIVE, standing
 from codecairn.memory.sessions import Sessions
 from codecairn.metrics import Metrics
 from codecairn.paths import printable
 from codecairn.project import Project, Projects
 from codecairn.tools import schema
+from codecairn.tools.cursor import MOVED, SEAL, Cursors
 from codecairn.tools.families import FAMILIES, Reply
 
 log = logging.getLogger("codecairn.call")
@@ -48,10 +50,17 @@ class Call:
     report: Callable[[float, float | None, str | None], None] | None = None
     metadata: dict[str, Any] | None = None
     """What is known of the index that is asked, once a tool has looked: an error says it too."""
+    sequence: str = ""
+    """Stands for the list that pages are cut from; where it is another on the next page, that page says so."""
 
     @property
     def project(self) -> Project:
         return self.projects.current(self.connection.client_roots)
+
+    def ref_for(self, project: Project, ref: str | None) -> str | None:
+        """The ref asked for, else the connection's; None for the working tree."""
+        asked = ref if ref is not None else self.connection.refs.get(project.root)
+        return None if asked == LIVE else asked
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Tell the client how far the call has come, and learn whether it still wants an answer."""
@@ -145,7 +154,7 @@ class Registry:
         return self.tools.get(name) or self.methods.get(name)
 
     def call(self, tool: Tool, call: Call, arguments: Arguments) -> Reply:
-        """validate → limit → invoke, timed and counted, and whatever comes of it in the family's envelope."""
+        """validate → limit → page → invoke, timed and counted, and whatever comes of it in the family's envelope."""
         reply: Reply = _folded(tool, call, arguments)
         return reply
 
@@ -215,13 +224,50 @@ def _enveloped(inner: Step) -> Step:
             value, wanted_format, params = inner(tool, call, arguments)
             return family.success(value, tool.markdown if wanted_format != "json" else None, params)
         except CairnError as error:
-            return family.failure(error, tool.name, call.metadata)
+            return family.failure(error, tool.name, _metadata(tool, call, arguments))
         except Exception as error:
             log.exception("%s failed", tool.name)
             said = printable(f"{type(error).__name__}: {error}")
-            return family.failure(CairnError(said), tool.name, call.metadata)
+            return family.failure(CairnError(said), tool.name, _metadata(tool, call, arguments))
 
     return step
+
+
+def _metadata(tool: Tool, call: Call, arguments: Arguments) -> dict[str, Any] | None:
+    """How the index stands that a failed call was about: as the tool saw it; as it is found now, where the call failed
+    before its tool had looked; that of the served project, where the call names none that may be asked."""
+    if call.metadata is not None or not FAMILIES[tool.family].says_metadata:
+        return call.metadata
+    given = arguments if isinstance(arguments, dict) else {}
+    ref = given.get("ref")
+    looks = (
+        lambda: _stands(call, _project(tool, call, given), ref if isinstance(ref, str) else None),
+        lambda: _stands(call, _project(tool, call, given), LIVE),
+        lambda: _stands(call, call.project, LIVE),
+    )
+    return next((found for look in looks if (found := _or_none(look)) is not None), None)
+
+
+def _stands(call: Call, project: Project, ref: str | None) -> dict[str, Any]:
+    return standing(project.index, call.cancel, call.ref_for(project, ref)).metadata()
+
+
+def _or_none(look: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
+    """What a look finds; an error must not be hidden behind another."""
+    try:
+        return look()
+    except CairnError:
+        return None
+    except Exception:
+        log.exception("how the index stands could not be said")
+        return None
+
+
+def _project(tool: Tool, call: Call, given: Mapping[str, Any]) -> Project:
+    """The project that a call is about; raises where it names one that is none or may not be asked."""
+    param = "path" if tool.family == "index" else "workspace"
+    named = given.get(param)
+    return call.projects.named(named, param=param) if named and isinstance(named, str) else call.project
 
 
 def _recorded(inner: Step) -> Step:
@@ -278,7 +324,7 @@ def _noted(inner: Step) -> Step:
         reply: Reply = inner(tool, call, arguments)
         if reply.error is None and call.door != "cli":
             given = {name: value for name, value in (arguments or {}).items() if name not in tool.unlogged}
-            named = given.get("workspace") or (given.get("path") if tool.family == "index" else None)
+            named = given.get("path" if tool.family == "index" else "workspace")
             call.registry.sessions.note(call.connection, call.projects, tool.name, named, given)
         return reply
 
@@ -290,6 +336,46 @@ def _validated(inner: Step) -> Step:
         return inner(tool, call, schema.validated(tool.params, arguments))
 
     return step
+
+
+def _paged(inner: Step) -> Step:
+    """A cursor goes in as the place it names, and comes out bound to the query it is given for."""
+
+    def step(tool: Tool, call: Call, params: Any) -> Any:
+        if "cursor" not in params.__struct_fields__:
+            return inner(tool, call, params)
+        cursors = _cursors(tool, call, params)
+        bookmark = cursors.open(params.cursor)
+        inside = msgspec.structs.replace(params, cursor=bookmark.place if bookmark else None)
+        value, wanted_format, arguments = inner(tool, call, inside)
+        if bookmark is not None and bookmark.has_moved(call.sequence):
+            value = _remarked(value, MOVED)
+        following = getattr(value, "next_cursor", None)
+        if following is not None:
+            value = msgspec.structs.replace(value, next_cursor=cursors.seal(following, call.sequence))
+        return value, wanted_format, {**arguments, SEAL: lambda place: cursors.seal(place, call.sequence)}
+
+    return step
+
+
+def _cursors(tool: Tool, call: Call, params: msgspec.Struct) -> Cursors:
+    given = msgspec.structs.asdict(params)
+    project = _project(tool, call, given)
+    named = {"ref", "path" if tool.family == "index" else "workspace"}
+    others = {name: value for name, value in given.items() if name not in named}
+    return Cursors.of(tool.name, ascii(str(project.root)), call.ref_for(project, given.get("ref")), others)
+
+
+def _remarked(value: Any, remark: str) -> Any:
+    """The value with a remark where its kind has a place for one."""
+    if hasattr(value, "metadata"):
+        warnings = [*value.metadata.get("warnings", ()), remark]
+        return msgspec.structs.replace(value, metadata={**value.metadata, "warnings": warnings})
+    for name in ("warnings", "notes"):
+        if hasattr(value, name):
+            return msgspec.structs.replace(value, **{name: [*getattr(value, name), remark]})
+    said = f"{value.message}. {remark}" if value.message else remark
+    return msgspec.structs.replace(value, message=said)
 
 
 def _limited(inner: Step) -> Step:
@@ -307,6 +393,6 @@ def _invoked(tool: Tool, call: Call, params: msgspec.Struct) -> tuple[Any, str |
     return tool.handler(call, **arguments), wanted_format, arguments
 
 
-_WRAPPERS = (_recorded, _noted, _enveloped, _validated, _limited)
+_WRAPPERS = (_recorded, _noted, _enveloped, _validated, _limited, _paged)
 _innermost: Step = _invoked
 _folded: Step = reduce(lambda inner, wrap: wrap(inner), reversed(_WRAPPERS), _innermost)

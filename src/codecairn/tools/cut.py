@@ -11,7 +11,9 @@ from typing import Any
 
 import msgspec
 
+from codecairn.history.log import cursor_at
 from codecairn.text import CHARACTERS_PER_TOKEN
+from codecairn.tools.cursor import SEAL, offset_of
 
 DEFAULT_TOKENS = 5_500
 """What an answer may cost a caller who asked for nothing special: under 6,000, with room for the closing words."""
@@ -25,6 +27,7 @@ _ORDINARY_MATCHES = 50
 """How many rows tools give a caller who names no count."""
 _LEAST_LINES = 2_000
 """Characters of a file's text that are shown however much else there is to say."""
+_NEXT = ("next_cursor", "nextCursor")
 _PASSAGES = (2_000, 1_200, 700)
 """Characters of each passage of a result, tried in turn: ten places with a part of each say more than three whole."""
 
@@ -118,15 +121,25 @@ def _with_fewer(
     pages = "count" in fields or "next_cursor" in fields
     lists = _paged(fields) if "next_cursor" in fields else {name: fields[name]}
     closing = {"list": name, "shown": 0, "of": len(fields[name]), "cursor": None}
-    rest = len(encoded({**fields, **{each: [] for each in lists}, "cut": {**closing, "cursor": "0" * 12}}))
+    longest = _cursor(fields, params, len(fields[name])) if pages else None
+    rest = len(encoded({**fields, **{each: [] for each in lists}, "cut": {**closing, "cursor": longest}}))
     sizes = accumulate(len(encoded(row)) + len(lists) for row in zip_longest(*lists.values()))
     shown = max(1, sum(1 for size in sizes if size + rest <= room))
-    cursor = str(int(params.get("cursor") or 0) + shown) if pages and "cursor" in params else None
-    if cursor is not None and "next_cursor" in fields:
-        fields = {**fields, "next_cursor": cursor}
+    cursor = _cursor(fields, params, shown) if pages else None
+    if cursor is not None:
+        fields = {**fields, **{each: cursor for each in _NEXT if each in fields}}
     kept = {each: rows[:shown] for each, rows in lists.items()}
     cut = {**fields, **kept, "cut": {**closing, "shown": shown, "cursor": cursor}}
     return cut, encoded(cut)
+
+
+def _cursor(fields: dict[str, Any], params: Mapping[str, Any], shown: int) -> str | None:
+    """The way to the rows behind those shown; None where the tool gives no pages."""
+    if SEAL not in params:
+        return None
+    if "tip" in fields:
+        return str(params[SEAL](cursor_at(fields["tip"], fields["offset"] + shown)))
+    return str(params[SEAL](str(offset_of(params["cursor"]) + shown)))
 
 
 def _paged(fields: dict[str, Any]) -> dict[str, list[Any]]:

@@ -26,7 +26,8 @@ from codecairn.store.index import IndexStore
 from codecairn.store.layers import Layer, Scope
 from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
-from codecairn.tools.views import Cursor, Workspace, clamped, looked_at, newest, offset_of, project_of
+from codecairn.tools.cursor import Cursor, offset_of
+from codecairn.tools.views import Workspace, clamped, looked_at, newest, project_of
 
 _MOST_CHANGES = 1000
 

@@ -88,6 +88,8 @@ class Family:
     success: Callable[[Any, Markdown | None, Mapping[str, Any]], Reply]
     failure: Callable[[CairnError, str, dict[str, Any] | None], Reply]
     error_form: Any
+    says_metadata: bool = False
+    """Whether its errors say how the index stands."""
     added: dict[str, Any] = field(default_factory=dict)
     """Properties the envelope adds to every value, as schemas."""
 
@@ -185,10 +187,10 @@ _TEXT = {"text": {"type": "string"}}
 _METADATA = {"metadata": {"type": "object"}}
 
 FAMILIES: dict[str, Family] = {
-    "history": Family(_history_value, _history_error, HistoryError, _TEXT),
-    "context": Family(_history_value, _context_error, FilesError, _TEXT),
+    "history": Family(_history_value, _history_error, HistoryError, added=_TEXT),
+    "context": Family(_history_value, _context_error, FilesError, added=_TEXT),
     "files": Family(_json_value, _files_error, FilesError),
-    "index": Family(_refs_value, _index_error, NumberedError, _METADATA),
+    "index": Family(_refs_value, _index_error, NumberedError, added=_METADATA),
     "catalog": Family(_json_value, _catalog_error, NumberedError),
-    "refs": Family(_refs_value, _refs_error, RefsError, _METADATA),
+    "refs": Family(_refs_value, _refs_error, RefsError, says_metadata=True, added=_METADATA),
 }

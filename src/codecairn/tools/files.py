@@ -20,7 +20,7 @@ from codecairn.resolve.importers import imported
 from codecairn.resolve.rules import rules_of
 from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
-from codecairn.tools.views import Ref, looked_at, newest, ref_for
+from codecairn.tools.views import Ref, looked_at, newest
 
 _MOST_DEPENDENCIES = 200
 _MOST_CHARACTERS = 500_000
@@ -106,7 +106,7 @@ def _noted(call: Call, path: str) -> None:
 
 def commit_for(call: Call, project: Project, ref: str | None) -> str:
     """The commit that a call reads, by its ref or the connection's; empty for the working tree."""
-    named = ref_for(call, project, ref)
+    named = call.ref_for(project, ref)
     if named is None:
         return ""
     return project.git.resolve(named, call.cancel, param="ref", complaint="Invalid commit reference")

@@ -11,13 +11,11 @@ from codecairn.history.blame import BlameQuery
 from codecairn.history.diff import DiffQuery
 from codecairn.history.log import LogQuery
 from codecairn.tools import Call, render, tool
+from codecairn.tools.cursor import Cursor
 from codecairn.types import Blame, CommitList, Diff
 
 # The bound is in the schema; breaking it is answered with the range itself rather than with the schema's words.
 LineNumber = Annotated[int | None, Meta(extra_json_schema={"minimum": 1})]
-
-# A file's place in the list and, where the text was cut within it, the line.
-DiffCursor = Annotated[str, Meta(pattern=r"^[0-9]{1,9}(\.[0-9]{1,9})?$")]
 
 
 @tool(family="history", markdown=render.commit_list)
@@ -32,7 +30,7 @@ def git_log(
     author: Annotated[str | None, Meta(description="Part of an author's name or email")] = None,
     maxCount: Annotated[int, Meta(ge=1, le=100, description="Most commits")] = 10,
     ref: Annotated[str | None, Meta(description="Branch, tag or commit to start from (default HEAD)")] = None,
-    cursor: Annotated[str | None, Meta(description="Where an earlier answer ended")] = None,
+    cursor: Cursor = None,
 ) -> CommitList:
     """Commits with the files each changed. Use it to learn when and why something changed, what was done lately, or
     who works on a file."""
@@ -69,10 +67,12 @@ def git_diff(
     ] = None,
     filePath: Annotated[str | None, Meta(description="Only this file or folder, relative to the project root")] = None,
     summary: Annotated[bool, Meta(description="Only the files with their line counts")] = False,
-    cursor: Annotated[DiffCursor | None, Meta(description="Where an earlier answer ended")] = None,
+    cursor: Cursor = None,
 ) -> Diff:
     """What differs between two refs, a ref and the working directory, or (no refs) unstaged. Use it to review a
     branch or your edits; a large diff comes as a summary: then name a file."""
     del cursor  # the value is whole; only its text is read in pages
     query = DiffQuery(ref1, ref2, filePath, summary)
-    return history.diff(call.project.git, call.project.guard, query, call.cancel)
+    found = history.diff(call.project.git, call.project.guard, query, call.cancel)
+    call.sequence = repr([(each.path, each.status, each.insertions, each.deletions) for each in found.files])
+    return found

@@ -20,10 +20,11 @@ from codecairn.resolve.pick import picked
 from codecairn.resolve.values import Definition
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
+from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.cut import budget
 from codecairn.tools.references import ReferredSymbol, referred
 from codecairn.tools.symbols import SymbolName, check_name
-from codecairn.tools.views import Cursor, Ref, Workspace, looked_at, newest, offset_of, project_of
+from codecairn.tools.views import Ref, Workspace, looked_at, newest, project_of
 
 _ROW = 110
 """Characters of an edge or of a node, beside its names."""

@@ -18,8 +18,9 @@ from codecairn.rank.filters import path_matcher
 from codecairn.source import process
 from codecairn.source.refs import is_repository
 from codecairn.tools import Call, tool
+from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.files import commit_for
-from codecairn.tools.views import Cursor, Ref, offset_of
+from codecairn.tools.views import Ref
 
 TIMEOUT_S = 10.0
 _NAME_GLOB = re.compile(r"(?P<any>\*\*/)?(?P<name>[\w.*?+{},@%-]+)")
@@ -76,6 +77,7 @@ def grep_codebase(
     engine = _engine(call, call.project, commit)
     found = search(engine, call.project.guard, query, offset, limit, Time(TIMEOUT_S, call.cancel))
     after = offset + len(found.matches) + found.unreadable
+    call.sequence = f"{commit} {found.total}"
     return Grep(
         matches=[_row(each) for each in found.matches], pattern=pattern, totalMatches=found.total,
         filesSearched=found.tally.searched, searchTime=round((time.perf_counter() - began) * 1000, 1),

@@ -12,9 +12,9 @@ from codecairn.catalog import diff, governance
 from codecairn.catalog import search as catalog_search
 from codecairn.catalog.entries import Catalog, Entry
 from codecairn.catalog.usage import KnownUsage, hotset, known_usage
-from codecairn.errors import InvalidInput
 from codecairn.metrics import timestamp
 from codecairn.tools import Call, tool
+from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.types import (
     CatalogEntry,
     Drift,
@@ -40,7 +40,6 @@ FieldName = Literal[
     "schemaVersion", "deprecatedBy", "createdAt", "updatedAt", "usageCount", "lastUsedAt", "riskScore", "source",
 ]  # fmt: skip
 Limit = Annotated[Annotated[int, Meta(ge=1, le=1000)] | None, Meta(description="Most items (default all)")]
-Cursor = Annotated[str | None, Meta(description="Where an earlier answer ended")]
 Fields = Annotated[list[FieldName] | None, Meta(description="Only these fields of each item; id always")]
 
 
@@ -189,22 +188,15 @@ class _Page:
 
 
 def _cut(found: Sequence[Entry], cursor: str | None, limit: int | None) -> _Page:
-    start = _offset(cursor)
+    start = offset_of(cursor)
     chosen = found[start : start + limit] if limit is not None else found[start:]
     end = start + len(chosen)
     total = len(found) if len(chosen) < len(found) else None
     return _Page(chosen, total, str(end) if end < len(found) else None)
 
 
-def _offset(cursor: str | None) -> int:
-    if cursor is None:
-        return 0
-    if not cursor.isascii() or not cursor.isdigit() or len(cursor) > 9:
-        raise InvalidInput("Invalid cursor: it is not one that an earlier answer gave", param="cursor")
-    return int(cursor)
-
-
 def _page(call: Call, catalog: Catalog, page: _Page, fields: Sequence[FieldName] | None) -> EntryPage | ProjectedPage:
+    call.sequence = catalog.hash
     usage = _usage(call)
     items = [usage.joined(entry) for entry in page.entries]
     about: dict[str, Any] = {

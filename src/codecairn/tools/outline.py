@@ -19,8 +19,9 @@ from codecairn.rank.explain import SHORT_KINDS
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
+from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.cut import budget
-from codecairn.tools.views import Cursor, Ref, Workspace, newest, offset_of, project_of, ready
+from codecairn.tools.views import Ref, Workspace, newest, project_of, ready
 
 _AROUND_ROWS = 1_500
 """Characters of an answer that are no symbols."""

@@ -20,7 +20,8 @@ from codecairn.resolve.references import Reference, Unresolved, references_to
 from codecairn.resolve.values import Definition
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
-from codecairn.tools.views import Cursor, Ref, Workspace, clamped, epoch, looked_at, newest, offset_of, project_of
+from codecairn.tools.cursor import Cursor, offset_of
+from codecairn.tools.views import Ref, Workspace, clamped, epoch, looked_at, newest, project_of
 
 EdgeType = Literal["imports", "calls", "implements", "extends", "references"]
 SymbolName = Annotated[

@@ -12,6 +12,7 @@ from typing import Any
 
 from codecairn.history.log import cursor_at
 from codecairn.text import CHARACTERS_PER_TOKEN, binary_kind, fenced, one_line
+from codecairn.tools.cursor import SEAL, offset_of
 from codecairn.types import Blame, BlameCommit, BlameLine, Commit, CommitList, Diff, FileChange, FileDiff
 
 DEFAULT_TOKENS = 5_500
@@ -35,8 +36,8 @@ def commit_list(value: CommitList, params: Mapping[str, Any]) -> str:
     text = "\n\n".join([*head, _RULE.join(shown)])
     cut = len(value.commits) - len(shown)
     if cut:
-        cursor = cursor_at(value.tip or "", value.offset + len(shown))
-        return f"{text}{_RULE}_{cut} of {value.count} commits not shown here. Continue with cursor: `{cursor}`_"
+        onward = _onward(params, cursor_at(value.tip or "", value.offset + len(shown)))
+        return f"{text}{_RULE}_{cut} of {value.count} commits not shown here.{onward}_"
     if value.next_cursor:
         return f"{text}{_RULE}_More commits follow. Continue with cursor: `{value.next_cursor}`_"
     return text
@@ -129,13 +130,20 @@ def _blamed(commit: BlameCommit) -> str:
 
 
 def diff(value: Diff, params: Mapping[str, Any]) -> str:
-    file, _, line = str(params.get("cursor") or "0").partition(".")
+    """A place in it is a file's number and, where the text was cut within the file, the line."""
+    file, _, line = (params.get("cursor") or "0").partition(".")
+    start, from_line = offset_of(file), offset_of(line or None)
     if value.mode == "summary":
-        return _summary(value, int(file))
-    return _full(value, int(file), int(line or 0), _budget(params.get("filePath") is not None))
+        return _summary(value, start, params)
+    return _full(value, start, from_line, params)
 
 
-def _full(value: Diff, start: int, from_line: int, budget: float) -> str:
+def _onward(params: Mapping[str, Any], place: str) -> str:
+    """How to go on; what is drawn for no call, as in a prompt, has no next page."""
+    return f" Continue with cursor: `{params[SEAL](place)}`" if SEAL in params else ""
+
+
+def _full(value: Diff, start: int, from_line: int, params: Mapping[str, Any]) -> str:
     """From the given line of the given file on: that file as far as it fits, then those that fit whole."""
     head = [f"# Git Diff: {value.title}", "## Summary\n" + _totals(value), *_remarks(value)]
     following = value.files[start:]
@@ -143,23 +151,21 @@ def _full(value: Diff, start: int, from_line: int, budget: float) -> str:
         return "\n\n".join([*head, "No differences." if not value.files else "No more files."])
     first, *others = following
     lines = _lines(first)[from_line:]
-    budget -= sum(map(len, head)) + len(_heading(first))
+    budget = _budget(params.get("filePath") is not None) - sum(map(len, head)) - len(_heading(first))
     fitting = _within(lines, budget, 1)
     shown, left = [_section(first, fitting)], len(lines) - len(fitting)
     if left:
-        cursor = f"{start}.{from_line + len(fitting)}"
-        rest = [
-            f"_{left:,} lines of this file and {len(others):,} files not shown here. Continue with cursor: `{cursor}`_"
-        ]
+        onward = _onward(params, f"{start}.{from_line + len(fitting)}")
+        rest = [f"_{left:,} lines of this file and {len(others):,} files not shown here.{onward}_"]
     else:
         shown += _fitting((_section(file, _lines(file)) for file in others), budget - len(shown[0]), len(_RULE))
-        rest = _continued(value, start + len(shown))
+        rest = _continued(value, start + len(shown), params)
     return _RULE.join(["\n\n".join(head), *shown, *rest])
 
 
-def _continued(value: Diff, start: int) -> list[str]:
+def _continued(value: Diff, start: int, params: Mapping[str, Any]) -> list[str]:
     left, whole = len(value.files) - start, len(value.files)
-    return [f"_{left:,} of {whole:,} files not shown here. Continue with cursor: `{start}`_"] if left else []
+    return [f"_{left:,} of {whole:,} files not shown here.{_onward(params, str(start))}_"] if left else []
 
 
 def _heading(file: FileDiff) -> str:
@@ -185,7 +191,7 @@ def _section(file: FileDiff, lines: list[str]) -> str:
     return f"{_heading(file)}\n\n{block}"
 
 
-def _summary(value: Diff, start: int) -> str:
+def _summary(value: Diff, start: int, params: Mapping[str, Any]) -> str:
     head = [f"# Git Diff Summary: {value.title}", _totals(value), *_remarks(value)]
     rows = [f"- {_counted(file)}" for file in value.files[start:]]
     shown = _within(rows, _budget(asked=False) - sum(map(len, head)), 1)
@@ -194,7 +200,7 @@ def _summary(value: Diff, start: int) -> str:
         groups[_GROUPS[file.status]].append(row)
     sizes = Counter(_GROUPS[file.status] for file in value.files)
     listed = [f"### {name} Files ({sizes[name]:,}):\n" + "\n".join(group) for name, group in groups.items() if group]
-    rest = _continued(value, start + len(shown)) if rows else []
+    rest = _continued(value, start + len(shown), params) if rows else []
     return "\n\n".join([*head, *listed, *rest, *_binaries(value)])
 
 

@@ -19,8 +19,9 @@ from codecairn.rank.search import CANDIDATES, Mode, Question
 from codecairn.rank.show import extent_of, shown
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
+from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.index import ProjectPath
-from codecairn.tools.views import Cursor, Ref, Workspace, epoch, offset_of, project_of, ready, views
+from codecairn.tools.views import Ref, Workspace, epoch, project_of, ready, views
 
 _LONGEST_QUERY = 1000
 _MOST_EXACT_NUMBER = (1 << 53) - 1
@@ -118,6 +119,7 @@ def search_code(
     offset = offset_of(cursor)
     stands = ready(call, project, ref)
     page = _page(project, stands, asked, offset, limit)
+    call.sequence = page.sequence
     ms = (time.perf_counter() - began) * 1000
     after = offset + len(page.results)
     is_cut = after < page.total
@@ -141,6 +143,8 @@ class _Page:
     is_capped: bool
     warnings: tuple[str, ...] = ()
     suppressed: int = 0
+    sequence: str = ""
+    """Every result in its place: one that was read meanwhile may stand elsewhere."""
 
 
 def _asked(
@@ -165,7 +169,8 @@ def _page(project: Project, stands: Standing, asked: Question, offset: int, limi
         found, is_known = project.searcher.ranked(view, epoch(stands), asked)
         part = found.results[offset : offset + limit]
         results = [_result(view, each, offset + place) for place, each in enumerate(part, 1)]
-        page = _Page(results, len(found.results), is_known, found.is_capped, found.warnings, found.suppressed)
+        order = repr([(each.candidate.file, each.candidate.number) for each in found.results])
+        page = _Page(results, len(found.results), is_known, found.is_capped, found.warnings, found.suppressed, order)
     return page
 
 

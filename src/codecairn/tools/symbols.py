@@ -17,7 +17,8 @@ from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.resolve.inherited import inherited
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
-from codecairn.tools.views import Cursor, Ref, Workspace, newest, offset_of, project_of, ready
+from codecairn.tools.cursor import Cursor, offset_of
+from codecairn.tools.views import Ref, Workspace, newest, project_of, ready
 
 LONGEST_NAME = 500
 _ROOM = 12_000
