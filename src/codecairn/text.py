@@ -69,3 +69,8 @@ def one_line(text: str, most: int | None = None) -> str:
 
 def tokens(text: str) -> int:
     return round(len(text) / CHARACTERS_PER_TOKEN)
+
+
+def number_of(count: int, noun: str) -> str:
+    """A count with its noun in the right number: "1 file", "2 files"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -16,6 +16,7 @@ from codecairn.reading import DEFAULT_CHARACTERS
 from tests.search.conftest import Asking, Built, doors_to, index
 from tests.support.doors import Door
 from tests.support.indexes import LastingWorkers
+from tests.support.pages import place_of
 from tests.support.repo import Repo
 
 HANDLER = '''\
@@ -242,7 +243,7 @@ def test_a_long_list_comes_in_pages(own: Callable[..., Asking]) -> None:
     repo.commit("many", {"b.py": "\n".join(f"def f{number:02}():\n    return {number}\n" for number in range(60))})
     asking.answer("index_codebase", path=str(asking.root))
     first = asking.answer("diff_context").value
-    assert (len(first["changes"]), first["total_changes"], first["next_cursor"]) == (50, 60, "50")
+    assert (len(first["changes"]), first["total_changes"], place_of(first["next_cursor"])) == (50, 60, "50")
     assert first["metadata"]["result_completeness"] == "truncated"
     rest = asking.answer("diff_context", cursor=first["next_cursor"]).value
     assert [row["symbol"] for row in rest["changes"]] == [f"f{number:02}" for number in range(50, 60)]
@@ -409,3 +410,4 @@ def test_an_ordinary_answer_stays_within_its_tokens(own: Callable[..., Asking]) 
     assert len(answer.text) <= DEFAULT_CHARACTERS
     assert 0 < cut["cut"]["shown"] == len(cut["changes"]) < 50
     assert cut["next_cursor"] == cut["cut"]["cursor"]
+    assert place_of(cut["next_cursor"]) == str(cut["cut"]["shown"])

@@ -27,6 +27,7 @@ from codecairn.tools import grep
 from tests.files.conftest import Connect, refusal, value_of
 from tests.search.conftest import Asking
 from tests.support.doors import JSON_DOORS, Answer, Door
+from tests.support.pages import place_of
 from tests.support.repo import Repo
 
 Plain = Callable[..., Answer]
@@ -196,7 +197,7 @@ def test_the_text_of_a_default_answer_is_short_and_says_where_it_goes_on(repo: R
     assert len(answer.text) <= DEFAULT_CHARACTERS
     said = value_of(answer)
     shown = len(said["matches"])
-    assert (said["cut"]["shown"], said["cut"]["of"], said["cut"]["cursor"]) == (shown, 50, said["next_cursor"])
+    assert (said["cut"]["shown"], said["cut"]["of"], place_of(said["next_cursor"])) == (shown, 50, str(shown))
     following = value_of(plain("grep_codebase", pattern="hit", cursor=said["next_cursor"]))
     assert following["matches"][0]["line"] == shown + 1
 

@@ -168,8 +168,8 @@ def test_a_cut_diff_continues_where_it_stopped(repo: Repo, ask: Ask, summary: bo
     names = [f"folder/{number:03}-{'n' * 90}.txt" for number in range(300)]
     repo.commit("many", {name: f"{'content ' * 10}\n{name}\n" for name in names})
     seen: list[str] = []
-    cursor: str | None = "0"
-    while cursor is not None:
+    cursor: str | None = None
+    while cursor is not None or not seen:
         answer = ask("git_diff", ref1="HEAD~1", ref2="HEAD", summary=summary, cursor=cursor)
         assert len(answer.value["files"]) == 300
         shown = re.findall(r"^(?:## File:|-) (folder/\S+) \(", answer.text, re.MULTILINE)

@@ -198,7 +198,7 @@ def test_more_errors_than_are_listed_are_counted_and_flagged(ask: Ask, repo: Rep
     assert (len(value["errors"]), value["statistics"]["files_failed"]) == (100, 101)
     assert value["metadata"]["result_completeness"] == "truncated"
     assert value["metadata"]["safety_limit_applied"] is True
-    assert "101 files failed" in value["message"]
+    assert "101 files read around syntax errors; the first 100 errors are listed" in value["message"]
 
 
 @pytest.mark.requirement("ruling/metadata/syncing-during-update")

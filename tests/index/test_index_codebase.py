@@ -346,3 +346,12 @@ def test_the_index_lies_in_the_users_home_and_not_in_the_project(
         assert server.close() == 0
     assert sorted(repo.path.rglob("*")) == before
     assert [path.name for path in user.rglob("index.db")] == ["index.db"]
+
+
+def test_a_file_read_around_a_syntax_error_is_not_said_to_have_failed(repo: Repo, ask: Ask) -> None:
+    repo.commit("start", {"bad.py": BROKEN})
+    message = ask("index_codebase", repo.path).value["message"]
+    assert message.startswith("Successfully indexed 1 file in ")
+    assert message.endswith("; 1 file read around syntax errors")
+    assert "failed" not in message
+    assert ask("get_status", repo.path).value["message"] == "Project indexed successfully with 1 file"

@@ -192,7 +192,10 @@ def test_a_workspace_other_than_the_served_one_is_explained(shopping: Asking, co
 @pytest.mark.requirement("004/explain_ranking/limit-default-200")
 def test_two_hundred_candidates_are_weighed_unless_told(own: Callable[..., Asking]) -> None:
     opened = own({f"m{at:03}.py": f"def alpha_{at:03}(beta):\n    return {at}\n" for at in range(250)})
-    found = [each for page in ("0", "100", "200") for each in opened.search("beta", limit=100, cursor=page)["results"]]
+    first = opened.search("beta", limit=100)
+    second = opened.search("beta", limit=100, cursor=first["next_cursor"])
+    found = first["results"] + second["results"]
+    assert second["next_cursor"] is None
     assert len(found) == 200
     left_out = sorted({f"m{at:03}.py" for at in range(250)} - {each["file"]["path"] for each in found})[0]
     arguments = {"query": "beta", "result_path": left_out, "result_line_start": 1}

@@ -29,6 +29,7 @@ from tests.search.conftest import (
 )
 from tests.support.doors import DOORS, Door
 from tests.support.indexes import LastingWorkers
+from tests.support.pages import bent_to
 from tests.support.repo import Repo
 from tests.support.wait import eventually
 
@@ -191,14 +192,15 @@ def test_pages_make_the_one_long_list(page: int, shopping: Asking) -> None:
     assert len(paged) == whole["statistics"]["total_results"]
 
 
-@pytest.mark.parametrize("cursor", ["", "x", "-1", "1.5", "٣", "9" * 30, " 1"])
+@pytest.mark.parametrize("cursor", ["", "x", "1", "-1", "1.5", "٣", "9" * 30, " 1", "A" * 16, "A" * 9_000])
 def test_a_cursor_of_no_answer_is_refused(cursor: str, shopping: Asking) -> None:
     fault = error_of(shopping.answer("search_code", path=str(shopping.root), query="order", cursor=cursor))
     assert (fault["code"], fault["data"]["param"]) == (-32602, "cursor")
 
 
 def test_a_cursor_beyond_the_end_finds_nothing(shopping: Asking) -> None:
-    found = shopping.search("order", cursor="99999")
+    beyond = bent_to(shopping.search("order", limit=1)["next_cursor"], "99999")
+    found = shopping.search("order", cursor=beyond)
     assert (found["results"], found["next_cursor"]) == ([], None)
 
 

@@ -18,6 +18,7 @@ from tests.registry.samples import assert_conforms
 from tests.search.conftest import Asking, Built, Doors, asking, built_from, doors_to
 from tests.support.doors import DOORS
 from tests.support.indexes import LastingWorkers
+from tests.support.pages import place_of
 from tests.symbols.conftest import refusal, value_of
 
 MILL: dict[str, str | bytes] = {
@@ -198,8 +199,8 @@ def test_what_cannot_be_bound_is_counted_and_no_edge(mill: Asking) -> None:
 def test_pages_follow_each_other(mill: Asking) -> None:
     whole = graph(mill, "grind.grind", depth=5)
     page = graph(mill, "grind.grind", depth=5, limit=3)
-    assert (page["next_cursor"], page["metadata"]["result_completeness"]) == ("3", "truncated")
-    rest = graph(mill, "grind.grind", depth=5, cursor="3")
+    assert (place_of(page["next_cursor"]), page["metadata"]["result_completeness"]) == ("3", "truncated")
+    rest = graph(mill, "grind.grind", depth=5, cursor=page["next_cursor"])
     assert rest["next_cursor"] is None
     assert edges(page) + edges(rest) == edges(whole)
 
@@ -210,12 +211,11 @@ def test_an_ordinary_answer_stays_small(own: Callable[..., Asking]) -> None:
     answer = asked.answer("get_call_graph", symbol_name="hub")
     assert len(answer.text) <= DEFAULT_CHARACTERS
     assert json.loads(answer.text)["edges"] == value_of(answer)["edges"]
-    found = list[str]()
-    cursor: str | None = "0"
-    while cursor is not None:
-        page = graph(asked, "hub", limit=300, cursor=cursor)
+    page = graph(asked, "hub", limit=300)
+    found = edges(page)
+    while page["next_cursor"] is not None:
+        page = graph(asked, "hub", limit=300, cursor=page["next_cursor"])
         found += edges(page)
-        cursor = page["next_cursor"]
     assert len(found) == len(set(found)) == 300
 
 

@@ -16,6 +16,7 @@ from codecairn.reading import DEFAULT_CHARACTERS
 from tests.registry.samples import assert_conforms
 from tests.search.conftest import Asking, Built, Doors
 from tests.support.doors import DOORS
+from tests.support.pages import place_of
 from tests.symbols.conftest import LEDGER, refusal, value_of
 
 
@@ -108,8 +109,8 @@ def test_a_document_is_its_headings(yard: Asking) -> None:
 def test_pages_follow_each_other_and_each_says_what_it_is_in(yard: Asking) -> None:
     first = outline(yard, "bank/ledger.py", limit=4)
     assert list(names(first["files"][0]["symbols"])) == ["LIMIT", "Account", "__init__", "owner"]
-    assert (first["next_cursor"], first["metadata"]["result_completeness"]) == ("4", "truncated")
-    second = outline(yard, "bank/ledger.py", limit=100, cursor="4")
+    assert (place_of(first["next_cursor"]), first["metadata"]["result_completeness"]) == ("4", "truncated")
+    second = outline(yard, "bank/ledger.py", limit=100, cursor=first["next_cursor"])
     assert list(names(second["files"][0]["symbols"])) == [
         "Account", "cents", "withdraw", "Savings", "withdraw", "transfer",
     ]  # fmt: skip

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from codecairn import config, logs
+from codecairn.text import number_of
 
 if TYPE_CHECKING:
     from codecairn.errors import CairnError
@@ -42,8 +43,8 @@ def command(path: Path, force: bool, no_tests: bool, vendor: bool, ref: str | No
     statistics = value["statistics"]
     click.echo(value["message"])
     click.echo(
-        f"{statistics['symbols_extracted']} symbols, {statistics['chunks_created']} chunks, "
-        f"{statistics['files_removed']} files removed, {statistics['index_size_mb']:.1f} MB"
+        f"{number_of(statistics['symbols_extracted'], 'symbol')}, {number_of(statistics['chunks_created'], 'chunk')}, "
+        f"{number_of(statistics['files_removed'], 'file')} removed, {statistics['index_size_mb']:.1f} MB"
     )
     for each in value["skipped"]:
         click.echo(f"  {each['count']:>6}  {each['reason']}")

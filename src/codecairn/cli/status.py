@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from codecairn.cli.index import called
+from codecairn.text import number_of
 
 
 @click.command(help="Say whether a project is indexed, how much of it, how fresh, and what was left out.")
@@ -23,10 +24,12 @@ def command(path: Path, structured: bool) -> None:
     if statistics is not None:
         click.echo(f"  {metadata['freshness_status']}, on {metadata['ref']}, at {statistics['last_indexed_at']}")
         click.echo(
-            f"  {statistics['total_symbols']} symbols, {statistics['total_chunks']} chunks, "
-            f"{statistics['total_lines']} lines, {statistics['index_size_mb']:.1f} MB"
+            f"  {number_of(statistics['total_symbols'], 'symbol')}, {number_of(statistics['total_chunks'], 'chunk')}, "
+            f"{number_of(statistics['total_lines'], 'line')}, {statistics['index_size_mb']:.1f} MB"
         )
         click.echo(f"  {', '.join(project['languages'])}")
+        if statistics["files_with_errors"]:
+            click.echo(f"  {number_of(statistics['files_with_errors'], 'file')} read around syntax errors")
         for each in statistics["skipped"]:
             click.echo(f"  {each['count']:>6}  {each['reason']}")
     for warning in metadata.get("warnings", ()):

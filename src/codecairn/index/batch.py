@@ -40,6 +40,9 @@ class Report:
     removed: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     failed: dict[str, str] = field(default_factory=dict)
+    """Files that are not in the index because something went wrong with them, with the reason."""
+    broken: dict[str, str] = field(default_factory=dict)
+    """Files that are in the index as far as they could be read, with what could not."""
     warnings: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -105,7 +108,7 @@ class Batch:
             report.symbols += len(version.symbols)
             report.chunks += len(version.chunks)
             if version.complaint:
-                report.failed[outcome.path] = version.complaint
+                report.broken[outcome.path] = version.complaint
         elif outcome.reason in FAILED:
             report.failed[outcome.path] = outcome.detail or outcome.reason
         else:

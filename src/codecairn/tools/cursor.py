@@ -61,10 +61,7 @@ class Cursors:
             return None
         raw = _decoded(cursor)
         if raw[:_QUERY] != self.query:
-            raise _refusal(
-                "This cursor is of another query",
-                "it came with other arguments, from another tool, or of another project or ref",
-            )
+            raise _refusal("it is of another query: other arguments, or another tool, project or ref")
         return Bookmark(_text(raw[_QUERY + _SEQUENCE :]), raw[_QUERY : _QUERY + _SEQUENCE])
 
     def seal(self, place: str, sequence: str = "") -> str:
@@ -109,11 +106,11 @@ def _digest(raw: bytes, size: int) -> bytes:
 
 
 def _unknown() -> InvalidInput:
-    return _refusal("Not a cursor that an answer gave", "it cannot be read")
+    return _refusal("it is not one that an answer gave")
 
 
-def _refusal(message: str, reason: str) -> InvalidInput:
+def _refusal(reason: str) -> InvalidInput:
     return InvalidInput(
-        f"{message}: {reason}", param="cursor", reason=reason,
+        f"cursor: {reason}", param="cursor", reason=reason,
         remedy="Give next_cursor as it came, with the very arguments of its answer, or leave cursor out to begin anew.",
     )  # fmt: skip

@@ -18,6 +18,7 @@ from codecairn.source.refs import tip_of
 from codecairn.store import place
 from codecairn.store.lexical import size_of
 from codecairn.store.schema import SCHEMA
+from codecairn.text import number_of
 from codecairn.tools import Call, tool
 
 _MOST_ERRORS = 100
@@ -39,6 +40,7 @@ class IndexStatistics(Struct, frozen=True, kw_only=True):
     files_indexed: int
     files_skipped: int
     files_failed: int
+    """As many as `errors` names: those left out of the index, and those read around a syntax error."""
     files_removed: int
     symbols_extracted: int
     chunks_created: int
@@ -74,11 +76,11 @@ def index_codebase(
     tip = tip_of(project.git, ref, call.cancel) if ref not in (None, LIVE) else None
     report = index.index(options, force=force_reindex, cancel=call.cancel, progress=_Told(call), ref=tip)
     stands = standing(index, call.cancel, tip.name if tip else None)
-    errors = [FailedFile(file=file, error=why) for file, why in sorted(report.failed.items())]
+    errors = [FailedFile(file=file, error=why) for file, why in sorted({**report.broken, **report.failed}.items())]
     return Indexed(
         success=True, project_id=project_id(project), statistics=_statistics(project, report),
         skipped=[SkippedFiles(reason=reason, count=count) for reason, count in sorted(report.skipped.items())],
-        errors=errors[:_MOST_ERRORS], message=_message(report, len(errors)),
+        errors=errors[:_MOST_ERRORS], message=_message(report),
         metadata=_said(stands, report, is_cut=len(errors) > _MOST_ERRORS),
     )  # fmt: skip
 
@@ -110,18 +112,23 @@ def _said(stands: Standing, report: Report, *, is_cut: bool) -> dict[str, Any]:
 
 def _statistics(project: Project, report: Report) -> IndexStatistics:
     return IndexStatistics(
-        files_indexed=report.files_indexed, files_skipped=report.skipped.total(), files_failed=len(report.failed),
+        files_indexed=report.files_indexed, files_skipped=report.skipped.total(),
+        files_failed=len(report.failed) + len(report.broken),
         files_removed=report.removed, symbols_extracted=report.symbols, chunks_created=report.chunks,
         embeddings_generated=report.vectors, duration_seconds=round(report.seconds, 3),
         index_size_mb=index_size_mb(project),
     )  # fmt: skip
 
 
-def _message(report: Report, failed: int) -> str:
-    said = f"Successfully indexed {report.files_indexed} files in {report.seconds:.1f} seconds"
-    if failed > _MOST_ERRORS:
-        return f"{said}; {failed} files failed, the first {_MOST_ERRORS} are listed"
-    return f"{said}; {failed} files failed" if failed else said
+def _message(report: Report) -> str:
+    said = [f"Successfully indexed {number_of(report.files_indexed, 'file')} in {report.seconds:.1f} seconds"]
+    if report.broken:
+        said.append(f"{number_of(len(report.broken), 'file')} read around syntax errors")
+    if report.failed:
+        said.append(f"{number_of(len(report.failed), 'file')} failed")
+    if len(report.broken) + len(report.failed) > _MOST_ERRORS:
+        said.append(f"the first {_MOST_ERRORS} errors are listed")
+    return "; ".join(said)
 
 
 class IndexedProject(Struct, frozen=True, kw_only=True):
@@ -201,8 +208,8 @@ def _absence(stands: Standing) -> str:
 
 def _presence(stands: Standing, files: int) -> str:
     if stands.is_partial:
-        return f"Project is being indexed; {files} files so far"
-    return f"Project indexed successfully with {files} files"
+        return f"Project is being indexed; {number_of(files, 'file')} so far"
+    return f"Project indexed successfully with {number_of(files, 'file')}"
 
 
 def _project(project: Project, stands: Standing) -> IndexedProject:
