@@ -13,9 +13,9 @@ from tests.soak.scenery import Fixed
 from tests.support.repo import Repo
 
 EXACT = (
-    "git_log", "git_blame", "git_diff", "read_file", "grep_codebase", "find_symbol", "find_references", "get_call_graph",
-    "get_file_outline", "diff_context", "instructions_list", "instructions_get", "instructions_search",
-    "instructions_diff", "prompt_review", "integrity_verify", "gates_evaluate",
+    "git_log", "git_blame", "git_diff", "read_file", "grep_codebase", "find_symbol", "find_references",
+    "get_call_graph", "get_file_outline", "diff_context", "instructions_list", "instructions_get",
+    "instructions_search", "instructions_diff", "prompt_review", "integrity_verify", "gates_evaluate",
 )  # fmt: skip
 """Tools whose answer about a fixed ref is the same for everybody."""
 RANKED = ("search_code", "explain_ranking")
@@ -185,9 +185,10 @@ INVALID: tuple[Asked, ...] = (
     Asked("diff_context", {"limit": 0}), Asked("find_references", {"symbol_name": "no_such_symbol_at_all"}),
     Asked("find_references", {}), Asked("find_symbol", {"symbol_name": "x", "workspace": "/no/such"}),
     Asked("find_symbol", {"symbol_name": "x", "cursor": "nonsense"}), Asked("get_call_graph", {"symbol_name": ""}),
-    Asked("get_call_graph", {"symbol_name": "no_such_symbol_at_all"}), Asked("remember", {"type": "rule", "content": "x"}),
-    Asked("forget", {"id": "no-such-id"}), Asked("get_file_outline", {"path": "no/such.py"}),
-    Asked("get_file_outline", {"path": "../.."}), Asked("build_context_pack", {"task": "x", "max_tokens": 1}),
+    Asked("get_call_graph", {"symbol_name": "no_such_symbol_at_all"}),
+    Asked("remember", {"type": "rule", "content": "x"}), Asked("forget", {"id": "no-such-id"}),
+    Asked("get_file_outline", {"path": "no/such.py"}), Asked("get_file_outline", {"path": "../.."}),
+    Asked("build_context_pack", {"task": "x", "max_tokens": 1}),
     Asked("list_refs", {"workspace": "/no/such"}), Asked("switch_ref", {"ref": "no-such-ref"}),
     Asked("explain_ranking", {"query": "x"}), Asked("health_check", {"unknown": 1}),
 )  # fmt: skip

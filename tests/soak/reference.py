@@ -1,17 +1,18 @@
 """The truth about a ref that never moves: the answers of an index built from that commit alone, in a clone of its own.
 
-There the commit is the one branch, so its index is no overlay over another. `MASKED` lists every field in which a served
-answer may differ, with the reason; `loosened` says what is held of tools whose order depends on what a client did.
+There the commit is the one branch, so its index is no overlay over another. `MASKED` lists every field in which a
+served answer may differ, with the reason; `shared_results` is held of tools whose order depends on what a client did.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from codecairn.rank.search import CANDIDATES
 from tests.soak.scenery import Scenery
 from tests.support.doors import Answer, MemoryDoor, service
 
@@ -34,6 +35,7 @@ MASKED_AT = {
     ("search_code", "message"): "says how long it took",
     ("metadata", "ref"): "a commit is answered under the name it was indexed by, `main` in the clone",
 }
+_TRIES = 12
 CURSORS = ("next_cursor", "nextCursor")
 """May name an index; that there is one is compared."""
 
@@ -84,6 +86,20 @@ def reference(
         yield truth
     finally:
         truth.close()
+
+
+def narrow(truth: Reference, draw: Callable[[], Asked]) -> Asked:
+    """A drawn search in which all that matches is weighed. Where more matches than is weighed, the lexical index picks,
+    and its statistics are those of every ref that it holds."""
+    for _ in range(_TRIES):
+        asked = draw()
+        kept = ("query", "ref", "search_mode")
+        search = {name: value for name, value in asked.arguments.items() if name in kept}
+        value = truth.ask(Asked("search_code", {"path": ROOT, **search})).value
+        suppressed = value["metadata"].get("suppressed_duplicate_count", 0) if "metadata" in value else CANDIDATES
+        if value.get("statistics", {}).get("total_results", CANDIDATES) + suppressed < CANDIDATES // 2:
+            return asked
+    return Asked(asked.tool, {**asked.arguments, "query": "no such words anywhere"})
 
 
 def cursor_of(value: dict[str, Any]) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +13,41 @@ from tests.support.repo import Repo
 NAME = "project"
 """The folder's name is the project's, which answers carry: every copy has the same."""
 AUTHORS = [("Ada Lovelace", "ada@example.org"), ("Alan Turing", "alan@example.org"), ("Grace Hopper", "g@example.org")]
-VERBS = "read write merge split bind rank fetch store prune count weigh route parse render resolve trim".split()
-NOUNS = "crate ledger basket token parcel shelf branch anchor harbour signal chapter recipe window vessel".split()
-FOLDERS = "core store web cmd tools lib/deep docs tests".split()
+VERBS = [
+    "read",
+    "write",
+    "merge",
+    "split",
+    "bind",
+    "rank",
+    "fetch",
+    "store",
+    "prune",
+    "count",
+    "weigh",
+    "route",
+    "parse",
+    "render",
+    "resolve",
+    "trim",
+]
+NOUNS = [
+    "crate",
+    "ledger",
+    "basket",
+    "token",
+    "parcel",
+    "shelf",
+    "branch",
+    "anchor",
+    "harbour",
+    "signal",
+    "chapter",
+    "recipe",
+    "window",
+    "vessel",
+]
+FOLDERS = ["core", "store", "web", "cmd", "tools", "lib/deep", "docs", "tests"]
 _WORD = 4
 
 
@@ -193,7 +224,8 @@ def _python(choice: random.Random, number: int, files: int) -> str:
     lines = [f'"""{_sentence(choice)}"""', "", f"from {module} import {names[0]} as imported", "", "LIMIT = 3", "", ""]
     for name in names:
         lines += [
-            f"def {name}(item, limit=LIMIT):", f'    """{_sentence(choice)}"""', f"    held = {choice.choice(names)}(item)",
+            f"def {name}(item, limit=LIMIT):", f'    """{_sentence(choice)}"""',
+            f"    held = {choice.choice(names)}(item)",
             f"    return imported(held) if limit > {choice.randrange(9)} else held", "", "",
         ]  # fmt: skip
     lines += [f"class {choice.choice(NOUNS).capitalize()}{number}:", f'    """{_sentence(choice)}"""', ""]
@@ -217,7 +249,8 @@ def _go(choice: random.Random, number: int, files: int) -> str:
     names = [_camel(each).capitalize() for each in _names(choice, 5)]
     parts = [f"package soak\n\ntype {choice.choice(NOUNS).capitalize()}{number} struct {{\n\tGrams int\n}}\n"]
     parts += [
-        f"// {name} {_sentence(choice)}\nfunc {name}{number}(item int) int {{\n\treturn {choice.choice(names)}{number}(item)\n}}\n"
+        f"// {name} {_sentence(choice)}\nfunc {name}{number}(item int) int {{\n"
+        f"\treturn {choice.choice(names)}{number}(item)\n}}\n"
         for name in names
     ]
     return "\n".join(parts)
@@ -254,7 +287,3 @@ def _markdown(choice: random.Random, number: int, files: int) -> str:
 _WRITERS: dict[str, Callable[[random.Random, int, int], str]] = {
     "py": _python, "ts": _typescript, "go": _go, "rs": _rust, "java": _java, "c": _c, "md": _markdown,
 }  # fmt: skip
-
-
-def remove(place: Path) -> None:
-    shutil.rmtree(place, ignore_errors=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections import Counter
-from pathlib import Path
+from collections.abc import Callable
 
 from tests.soak.ledger import MARKER, Ledger
 from tests.soak.scenery import Scenery
@@ -13,6 +13,8 @@ from tests.soak.scenery import Scenery
 BRANCHES = 4
 _ENDINGS = (".py",)
 """Markers are written in Python: what a function is there, nobody disputes."""
+_LULL = 30
+"""Between two gusts, in pauses: an index that never catches up claims nothing that could be wrong."""
 
 
 class Storm:
@@ -50,13 +52,19 @@ class Storm:
             self._edit: 40, self._unmark: 12, self._create: 8, self._rename: 6, self._delete: 6, self._commit: 6,
             self._switch: 5, self._reset: 1, self._repack: 1,
         }  # fmt: skip
-        while not self._ended.wait(self._choice.random() * 2 * self._pause_s):
-            (act,) = self._choice.choices(list(acts), list(acts.values()))
-            self.done[act.__name__.strip("_")] += 1
-            try:
-                act()
-            except AssertionError as error:
-                self.faults.append(str(error))
+        while not self._ended.is_set():
+            for _ in range(self._choice.randint(3, 25)):
+                self._act(*self._choice.choices(list(acts), list(acts.values())))
+                if self._ended.wait(self._choice.random() * 2 * self._pause_s):
+                    return
+            self._ended.wait(self._choice.random() * _LULL * self._pause_s)
+
+    def _act(self, act: Callable[[], None]) -> None:
+        self.done[act.__name__.strip("_")] += 1
+        try:
+            act()
+        except AssertionError as error:
+            self.faults.append(str(error))
 
     def _tracked(self) -> list[str]:
         return self._repo.git("ls-files").splitlines()

@@ -20,11 +20,11 @@ def summary(result: Result) -> str:
         _table("storm", result.storm),
         _table("writer", result.writer),
         *(_memory(name, readings) for name, readings in result.memory.items()),
-        *(f"WRONG {json.dumps(each, default=str)[:1500]}" for each in result.wrong[:20]),
         *(f"UNANSWERED {each}" for each in result.unanswered[:20]),
-        *(f"DEATH {each}" for each in result.deaths[:5]),
+        *(f"DEATH {each}" for each in result.deaths[:3]),
         *(f"FAULT {each}" for each in result.faults[:10]),
         *(f"ORPHAN {each}" for each in result.orphans),
+        *(f"WRONG {json.dumps(each, default=str)[:1000]}" for each in result.wrong[:20]),
     ]
     return "\n".join(parts)
 

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from tests.soak.reference import (
     cursor_of,
     differences,
     error_code,
+    narrow,
     reference,
     shared_results,
 )
@@ -167,7 +169,8 @@ class Trial:
     def _learn_one(self, truth: Reference, of: Vocabulary) -> Iterator[Known]:
         for tool in (*EXACT, *RANKED, *MINGLED):
             for _ in range(self.plan.per_tool):
-                yield self._ask(truth, self.calls.draw(tool, of))
+                draw = partial(self.calls.draw, tool, of)
+                yield self._ask(truth, narrow(truth, draw) if tool in RANKED else draw())
         for _ in range(self.plan.per_tool):
             yield self._ask(truth, self.calls.lobby_read(of))
 
@@ -211,12 +214,16 @@ class Trial:
             self._calm(server)
         for tool in ("find_symbol", "find_references", "get_call_graph", "get_file_outline", "search_code", "git_log"):
             for _ in range(self.plan.per_tool * 2):
-                asked = calls.draw(tool, words)
-                asked = Asked(tool, {name: value for name, value in asked.arguments.items() if name != "ref"})
+                draw = partial(self._without_ref, calls, tool, words)
+                asked = narrow(truth, draw) if tool in RANKED else draw()
                 known = self._ask(truth, asked)
                 for server in self.servers:
                     worker = Worker(self, server, 99)
                     worker.compare(known, 0, server.call(tool, asked.on(self.scenery.root)), "at rest")
+
+    def _without_ref(self, calls: FixedCalls, tool: str, words: Vocabulary) -> Asked:
+        asked = calls.draw(tool, words)
+        return Asked(tool, {name: value for name, value in asked.arguments.items() if name != "ref"})
 
     def _calm(self, server: Server) -> None:
         server.call("switch_ref", {"ref": "live"})
@@ -414,7 +421,7 @@ class Worker:
         if not self._server.switching.acquire(blocking=False):
             return self._step(number)
         try:
-            refs = ["live", "live", *(each.name for each in self._trial.scenery.fixed)]
+            refs = ["live"] * 2 * len(self._trial.scenery.fixed) + [*(each.name for each in self._trial.scenery.fixed)]
             ref = self._choice.choice(refs)
             sent = time.monotonic()
             self._server.switches.append((sent, float("inf"), ref))

@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.soak.scenery import Scenery
 from tests.soak.servers import environment
 
-_BUSY = ("in progress", "is being indexed", "another process")
+_BUSY = ("in progress", "is being indexed", "is being written")
 """What a command may say that had to give way."""
 
 
