@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Without .pyc files the server takes twice as long to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types bench soak conformance model wheel clean
+.PHONY: demo test lint types bench soak soak-calls conformance model wheel clean
 
 $(VENV)/ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.12"; exit 1; }
@@ -43,6 +43,10 @@ bench: $(VENV)/ready
 # The long trials whole; `make test` runs a seeded tenth of each.
 soak: $(VENV)/ready
 	@CAIRN_SOAK=1 $(BIN)/python -m pytest --timeout 3600
+
+# One of them alone: every tool against every tool. SOAK="--calls 10000 --repository PATH --seed 7" for another size.
+soak-calls: $(VENV)/ready
+	@$(BIN)/python -X faulthandler -m tests.soak $(SOAK)
 
 # Needs npm; everything it installs stays under .conformance.
 conformance: $(VENV)/ready

@@ -41,7 +41,7 @@ class Item(Struct, frozen=True):
 def definitions_of(language: Language, source: bytes) -> list[Symbol]:
     """The symbols alone: half of what the whole extraction takes."""
     deadline = Deadline(_SECONDS if len(source) > _TIMED else None)
-    roots = [deadline.parse(language.parser, language.readable(source))]
+    roots = [deadline.parse(language.parser(), language.readable(source))]
     found = matches_in(language, roots, source)
     found.definitions = without_locals(found.definitions)
     definitions = with_clauses_joined(settled(found, language, source, deadline), language)

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 
 from codecairn.context.markdown import code, rule_row, section
 from codecairn.context.overview import binding_rules
-from codecairn.errors import InvalidInput, NotReady
+from codecairn.errors import Busy, InvalidInput, NotReady
 from codecairn.history.branch import BranchChanges, branch_changes, ref_names
 from codecairn.index.standing import LIVE
 from codecairn.memory.drift import verdict
@@ -27,6 +27,7 @@ from codecairn.tools.diff import ChangedSymbol, DiffContext
 from codecairn.tools.views import looked_at, newest
 
 _MOST_TOUCHED, _MOST_RULES = 20, 8
+_TOUCHED = "What it changes, the most called first"
 
 Given = Mapping[str, str]
 
@@ -112,15 +113,18 @@ def _commits(changes: BranchChanges) -> str:
 
 
 def _touched(call: Call, given: Given) -> str:
-    """What diff_context says of it, what is called most first; nothing where nothing is indexed yet."""
+    """What diff_context says of it, what is called most first; nothing where nothing is indexed yet. Where another
+    process writes the index, what a ref lacks in it cannot be added now: that is said."""
     asked = {"base_ref": given.get("base"), "head_ref": given.get("head") or LIVE, "limit": _MOST_TOUCHED}
     try:
         found: DiffContext = call.registry.tools["diff_context"].handler(call, **asked)
     except NotReady:
         return ""
+    except Busy as error:
+        return section(_TOUCHED, [f"- not known now: {error.message}. Ask diff_context for it later."], 0, "")
     ordered = sorted(found.changes, key=lambda each: -(each.callers_at_base or each.callers_at_head or 0))
     more = found.total_changes - len(ordered)
-    return section("What it changes, the most called first", map(_touched_row, ordered), more, "changes: diff_context")
+    return section(_TOUCHED, map(_touched_row, ordered), more, "changes: diff_context")
 
 
 def _touched_row(change: ChangedSymbol) -> str:

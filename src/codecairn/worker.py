@@ -51,8 +51,12 @@ def main() -> None:
     _limit_memory()
     gc.freeze()  # what was imported stays; what a file needs goes by itself, and looking for circles costs a tenth
     gc.set_threshold(50_000, 20, 100)
-    source, sink = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints must not end up between frames
+    with os.fdopen(os.dup(1), "wb") as sink:
+        os.dup2(2, 1)  # what a library prints must not end up between frames
+        _serve(sys.stdin.buffer, sink)
+
+
+def _serve(source: IO[bytes], sink: IO[bytes]) -> None:
     write_frame(sink, b"")
     while (frame := read_frame(source)) is not None:
         job = msgspec.msgpack.decode(frame, type=Job)

@@ -61,7 +61,7 @@ class Reading:
             return None
         try:
             seconds = _SECONDS if len(self._source) > _SMALL else None
-            return Deadline(seconds).parse(self._language.parser, self._language.readable(self._source))
+            return Deadline(seconds).parse(self._language.parser(), self._language.readable(self._source))
         except SlowParse:
             return None
 

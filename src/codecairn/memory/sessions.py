@@ -152,7 +152,9 @@ class Sessions:
 
     def close(self) -> None:
         self.settle()
-        for connection_id in {key[0] for key in self._live}:
+        with self._lock:
+            connections = {key[0] for key in self._live}
+        for connection_id in connections:
             self.end(connection_id)
 
     def _told(self, noted: _Noted) -> list[_Live]:

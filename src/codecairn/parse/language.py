@@ -113,8 +113,11 @@ class Language:
         module, _, function = self.data.grammar.partition(":")
         return Grammar(getattr(importlib.import_module(module), function or "language")())
 
-    @cached_property
     def parser(self) -> Any:
+        """A parser of the caller's own: two threads in one end the process, and to make one takes a microsecond.
+
+        Queries are shared: one that is made is never changed, each use of it has a cursor of its own.
+        """
         from tree_sitter import Parser  # noqa: PLC0415
 
         return Parser(self._grammar)

@@ -81,7 +81,7 @@ def _roots(language: Language, source: bytes, deadline: Deadline) -> list[Any]:
     """The file's tree, then one for each stretch embedded in it that reads without error as code of its own."""
     from tree_sitter import QueryCursor  # noqa: PLC0415
 
-    roots = [deadline.parse(language.parser, language.readable(source))]
+    roots = [deadline.parse(language.parser(), language.readable(source))]
     if language.embedded is not None:
         for root in roots:
             for node in QueryCursor(language.embedded).captures(root).get("embedded", ()):

@@ -117,17 +117,28 @@ class IndexStore:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction of the one writer."""
         with self._told():
-            if self._writer is None:
-                self._writer = self._connect()
-            database = self._writer
-            database.execute("BEGIN IMMEDIATE")
+            with self._lock:
+                database, self._writer = self._writer, None
+            if database is None:
+                database = self._connect()
             try:
+                database.execute("BEGIN IMMEDIATE")
                 yield database
                 database.execute("COMMIT")
             finally:
-                if database.in_transaction:
-                    with contextlib.suppress(sqlite3.Error):
-                        database.execute("ROLLBACK")
+                self._put_down(database)
+
+    def _put_down(self, database: sqlite3.Connection) -> None:
+        """Keep the writer's connection for the next time; `close` never takes one away that is in use."""
+        if database.in_transaction:
+            with contextlib.suppress(sqlite3.Error):
+                database.execute("ROLLBACK")
+        with self._lock:
+            kept = not self._closed and self._writer is None
+            if kept:
+                self._writer = database
+        if not kept:
+            database.close()
 
     @contextmanager
     def _told(self) -> Iterator[None]:

@@ -132,7 +132,8 @@ class Memory:
                 database.execute("COMMIT" if is_done else "ROLLBACK")
 
     def close(self) -> None:
-        self._database.close()
+        with self._lock:  # closing frees statements that another thread may be in
+            self._database.close()
 
     def __del__(self) -> None:
         if hasattr(self, "_database"):

@@ -7,8 +7,8 @@ versions two share an id once in ten million indexes.
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, NamedTuple
+import threading
+from typing import NamedTuple
 
 import msgspec
 import zstandard
@@ -18,6 +18,16 @@ from msgspec import Struct
 from codecairn.parse.facts import Binding, Import, Site
 
 LINES = "\n"
+
+
+class _Compressors(threading.local):
+    """Each thread compresses with its own: two at once in one compressor overwrite each other's memory."""
+
+    def __init__(self) -> None:
+        self.own = zstandard.ZstdCompressor(level=3)
+
+
+_compressors = _Compressors()
 
 
 class Stat(NamedTuple):
@@ -120,7 +130,7 @@ def version_id(path: str, blob: bytes, extractor: str) -> int:
 
 
 def packed(data: bytes) -> bytes:
-    compressed: bytes = _compressor().compress(data)
+    compressed: bytes = _compressors.own.compress(data)
     return compressed
 
 
@@ -151,8 +161,3 @@ def unpacked_lines(data: bytes) -> list[str]:
 
 def lines_of(data: bytes) -> list[str]:
     return data.decode("utf-8", "surrogateescape").split(LINES)
-
-
-@cache
-def _compressor() -> Any:
-    return zstandard.ZstdCompressor(level=3)

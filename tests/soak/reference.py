@@ -1,0 +1,173 @@
+"""The truth about a ref that never moves: the answers of an index built from that commit alone, in a clone of its own.
+
+There the commit is the one branch, so its index is no overlay over another. `MASKED` lists every field in which a
+served answer may differ, with the reason; `shared_results` is held of tools whose order depends on what a client did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from codecairn.rank.search import CANDIDATES
+from tests.soak.scenery import Scenery
+from tests.support.doors import Answer, MemoryDoor, service
+
+ROOT = "{root}"
+"""Stands for the project's root in arguments and compared answers."""
+MASKED = {
+    "search_duration_ms": "a time",
+    "searchTime": "a time",
+    "cache_hit": "whether another call asked the same before",
+    "chunk_id": "numbers files in the order in which this store met them",
+    "source_layer": "says which files the default branch has alike; in the clone the commit is the default branch",
+    "base_ref": "a commit is answered under the name it was indexed by, `main` in the clone",
+    "head_ref": "the same",
+    "freshness_status": "may be `syncing` beside a writer; checked apart",
+    "generatedAt": "a time",
+    "usageCount": "counts the calls of usage_track",
+    "lastUsedAt": "the same",
+}
+MASKED_AT = {
+    ("search_code", "message"): "says how long it took",
+    ("metadata", "ref"): "a commit is answered under the name it was indexed by, `main` in the clone",
+}
+_TRIES = 12
+CURSORS = ("next_cursor", "nextCursor")
+"""May name an index; that there is one is compared."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A tool call; `{root}` stands for the project's root in its arguments."""
+
+    tool: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+    def on(self, root: Path) -> dict[str, Any]:
+        return {name: str(root) if value == ROOT else value for name, value in self.arguments.items()}
+
+
+class Reference:
+    """The answers of a clone to a client that has read one file, asked for one at a time."""
+
+    def __init__(self, root: Path, lobby: str, home: Path) -> None:
+        self.root = root
+        self._lobby = lobby
+        self._service = service(root, data=home)
+        indexed = MemoryDoor(self._service).call("index_codebase", {"path": str(root)})
+        assert not indexed.is_error, indexed.text
+
+    def ask(self, asked: Asked) -> Answer:
+        """Each call is the first of a connection of its own: nothing but the file read before it bears on it."""
+        door = MemoryDoor(self._service)
+        assert not door.call("read_file", {"path": self._lobby}).is_error, self._lobby
+        return door.call(asked.tool, asked.on(self.root))
+
+    def pages(self, asked: Asked, most: int) -> list[Answer]:
+        pages = [self.ask(asked)]
+        while len(pages) < most and (cursor := cursor_of(pages[-1].value)):
+            pages.append(self.ask(Asked(asked.tool, {**asked.arguments, "cursor": cursor})))
+        return pages
+
+    def close(self) -> None:
+        self._service.projects.open(self.root).index.close()
+
+
+@contextmanager
+def reference(
+    scenery: Scenery, commit: str, place: Path, lobby: str, source: Path | None = None
+) -> Iterator[Reference]:
+    truth = Reference(scenery.copy_at(commit, place, source), lobby, place / "home")
+    try:
+        yield truth
+    finally:
+        truth.close()
+
+
+def narrow(truth: Reference, draw: Callable[[], Asked]) -> Asked:
+    """A drawn search in which all that matches is weighed. Where more matches than is weighed, the lexical index picks,
+    and its statistics are those of every ref that it holds."""
+    for _ in range(_TRIES):
+        asked = draw()
+        kept = ("query", "ref", "search_mode")
+        search = {name: value for name, value in asked.arguments.items() if name in kept}
+        value = truth.ask(Asked("search_code", {"path": ROOT, **search})).value
+        suppressed = value["metadata"].get("suppressed_duplicate_count", 0) if "metadata" in value else CANDIDATES
+        if value.get("statistics", {}).get("total_results", CANDIDATES) + suppressed < CANDIDATES // 2:
+            return asked
+    return Asked(asked.tool, {**asked.arguments, "query": "no such words anywhere"})
+
+
+def cursor_of(value: dict[str, Any]) -> str | None:
+    found = next((value[name] for name in CURSORS if value.get(name)), None)
+    return found if isinstance(found, str) else None
+
+
+def comparable(asked: Asked, answer: Answer, root: Path) -> Any:
+    """An answer without what may differ; of an error its code alone."""
+    if answer.is_error:
+        return {"error": error_code(answer)}
+    return _masked(asked.tool, answer.value, str(root))
+
+
+def error_code(answer: Answer) -> str:
+    """The code of an error, whatever its family's form."""
+    if answer.rpc_error is not None:
+        return str(answer.rpc_error["code"])
+    error = answer.value.get("error")
+    if isinstance(error, dict):
+        return str(error.get("code"))
+    return str(answer.value.get("code", "none"))
+
+
+def _masked(within: str, value: Any, root: str) -> Any:
+    if isinstance(value, dict):
+        shown = {name: each for name, each in value.items() if name not in MASKED and (within, name) not in MASKED_AT}
+        return {name: _field(name, each, root) for name, each in shown.items()}
+    if isinstance(value, list):
+        return [_masked("", each, root) for each in value]
+    return value.replace(root, ROOT) if isinstance(value, str) else value
+
+
+def _field(name: str, value: Any, root: str) -> Any:
+    return value is not None if name in CURSORS else _masked(name, value, root)
+
+
+def shared_results(tool: str, value: dict[str, Any]) -> dict[str, Any]:
+    """What must agree of each place that two answers show, where their order depends on what a client did before."""
+    if tool == "search_code":
+        return {_place(each["file"]): [each["symbol"], each["content"]] for each in value["results"]}
+    if tool == "explain_ranking":
+        moved = ("path_affinity", "total")
+        return {name: number for name, number in value["scoring"].items() if name not in moved}
+    if tool == "context_search":
+        code = [each for each in value["results"] if each["source"] == "code"]
+        return {f"{each['path']}:{each['startLine']}": [each["name"], each["content"]] for each in code}
+    whole = [each for each in value["items"] if each["kind"] != "discovery" and not each["content_cut"]]
+    return {f"{each['kind']} {each['path']}:{each['line_start']}": [each["name"], each["content"]] for each in whole}
+
+
+def _place(file: dict[str, Any]) -> str:
+    return f"{file['path']}:{file['start_line']}-{file['end_line']}"
+
+
+def differences(got: Any, wanted: Any, where: str = "") -> list[str]:
+    """Where two values differ, the first few places."""
+    if isinstance(got, dict) and isinstance(wanted, dict):
+        names = sorted({*got, *wanted})
+        parts = [differences(got.get(name, "∅"), wanted.get(name, "∅"), f"{where}.{name}") for name in names]
+    elif isinstance(got, list) and isinstance(wanted, list) and len(got) == len(wanted):
+        pairs = enumerate(zip(got, wanted, strict=True))
+        parts = [differences(one, other, f"{where}[{number}]") for number, (one, other) in pairs]
+    else:
+        parts = [[] if got == wanted else [f"{where}: got {_short(got)}, wanted {_short(wanted)}"]]
+    return [each for part in parts for each in part][:5]
+
+
+def _short(value: Any) -> str:
+    said = repr(value)
+    return said if len(said) < 300 else f"{said[:300]}…"
