@@ -78,8 +78,7 @@ def context_search(
     chunkType: Annotated[list[ChunkType] | None, Meta(description="function class method interface type")] = None,
     ref: Ref = None,
 ) -> ContextAnswer:
-    """Code, remembered decisions, rules and issues, and past sessions, ranked together by what you work on. Use it
-    before you decide or change anything."""
+    """Code, past decisions, rules and sessions in one ranking. Use it before you decide or change anything."""
     began = time.perf_counter()
     if len(query.strip()) < _SHORTEST_QUERY:
         raise EmptyQuery("Query must be at least 3 characters", param="query", reason="shorter than 3 characters")

@@ -118,8 +118,7 @@ def diff_context(
     include_hunks: Annotated[bool, Meta(description="With the changed lines of each")] = False,
     cursor: Cursor = None,
 ) -> DiffContext:
-    """What a branch changed, by symbol: signatures, renames, moves, callers. Use it to review one; git_diff has the
-    lines."""
+    """What a branch changed, by symbol, and who calls that. Use it to review; git_diff has the lines."""
     project = project_of(call, workspace)
     filters = Filters(path_filter=checked_path(path_filter)) if path_filter else Filters()
     offset = offset_of(cursor)

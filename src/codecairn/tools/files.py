@@ -88,7 +88,7 @@ def read_file(
     lineNumbers: Annotated[bool, Meta(description="Number the lines")] = False,
     ref: Ref = None,
 ) -> ReadFile:
-    """A file's text, language, module and role, of any branch. Use it when you know the path."""
+    """A file of any branch; a long one by its outline and in pages. Use it when you know the path."""
     reader = _Reader(call, call.project, ref, commit_for(call, call.project, ref))
     file = reader.read(path)
     extent = extent_of(file, startLine, endLine)

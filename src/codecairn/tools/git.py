@@ -22,18 +22,15 @@ LineNumber = Annotated[int | None, Meta(extra_json_schema={"minimum": 1})]
 def git_log(
     call: Call,
     *,
-    filePath: Annotated[str | None, Meta(description="Of this file (through renames) or folder")] = None,
-    since: Annotated[
-        str | None, Meta(description="After this date ('2025-01-01', '30 days ago'), tag or commit")
-    ] = None,
-    until: Annotated[str | None, Meta(description="Up to this date, tag or commit")] = None,
+    filePath: Annotated[str | None, Meta(description="File (through renames) or folder")] = None,
+    since: Annotated[str | None, Meta(description="Date ('2025-01-01', '30 days ago'), tag or commit")] = None,
+    until: Annotated[str | None, Meta(description="The same")] = None,
     author: Annotated[str | None, Meta(description="Part of an author's name or email")] = None,
     maxCount: Annotated[int, Meta(ge=1, le=100, description="Most commits")] = 10,
     ref: Annotated[str | None, Meta(description="Branch, tag or commit to start from (default HEAD)")] = None,
     cursor: Cursor = None,
 ) -> CommitList:
-    """Commits with the files each changed. Use it to learn when and why something changed, what was done lately, or
-    who works on a file."""
+    """Commits with their files. Use it to learn when and why something changed."""
     query = LogQuery(filePath, since, until, author, ref, maxCount, cursor)
     return history.log(call.project.git, call.project.guard, query, call.cancel)
 
@@ -45,12 +42,9 @@ def git_blame(
     filePath: Annotated[str, Meta(description="File relative to the project root")],
     startLine: Annotated[LineNumber, Meta(description="First line, counted from 1")] = None,
     endLine: Annotated[LineNumber, Meta(description="Last line, inclusive")] = None,
-    ref: Annotated[
-        str | None, Meta(description="Read the file at this branch, tag or commit (default: working tree)")
-    ] = None,
+    ref: Annotated[str | None, Meta(description="Read the file there")] = None,
 ) -> Blame:
-    """Who last changed each line of a file, with the commit. Use it before changing a line that looks odd, to learn
-    why it is so; name a line range for a long file."""
+    """Which commit wrote each line, through moves and copies. Use it on a line that looks odd."""
     query = BlameQuery(filePath, startLine, endLine, ref)
     return history.blame(call.project.git, call.project.guard, query, call.cancel)
 
@@ -59,18 +53,13 @@ def git_blame(
 def git_diff(
     call: Call,
     *,
-    ref1: Annotated[
-        str | None, Meta(description="First branch, tag or commit (default: the working directory)")
-    ] = None,
-    ref2: Annotated[
-        str | None, Meta(description="Second branch, tag or commit (default: the working directory)")
-    ] = None,
-    filePath: Annotated[str | None, Meta(description="Only this file or folder, relative to the project root")] = None,
+    ref1: Annotated[str | None, Meta(description="From this branch, tag or commit")] = None,
+    ref2: Annotated[str | None, Meta(description="To this one (default: working tree)")] = None,
+    filePath: Annotated[str | None, Meta(description="Only this file or folder")] = None,
     summary: Annotated[bool, Meta(description="Only the files with their line counts")] = False,
     cursor: Cursor = None,
 ) -> Diff:
-    """What differs between two refs, a ref and the working directory, or (no refs) unstaged. Use it to review a
-    branch or your edits; a large diff comes as a summary: then name a file."""
+    """What differs between refs, or (no refs) is unstaged; a large diff as a summary. Use it for the lines."""
     del cursor  # the value is whole; only its text is read in pages
     query = DiffQuery(ref1, ref2, filePath, summary)
     found = history.diff(call.project.git, call.project.guard, query, call.cancel)

@@ -76,8 +76,7 @@ def get_call_graph(
     workspace: Workspace = None,
     ref: Ref = None,
 ) -> CallGraph:
-    """Who calls a function (depth below 0) and what it calls, several calls far. Use it to see what a change
-    reaches."""
+    """Who calls a function and what it calls, several calls far. Use it to see what a change reaches."""
     project = project_of(call, workspace)
     stands = looked_at(call, project, ref)
     check_name(symbol_name)

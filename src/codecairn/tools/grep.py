@@ -72,8 +72,7 @@ def grep_codebase(
     cursor: Cursor = None,
     ref: Ref = None,
 ) -> Grep:
-    """Every line that matches a regular expression, of any branch. Use it for exact text; search_code for ideas,
-    find_references for uses."""
+    """Every line that matches a regular expression, of any branch. Use it for exact text."""
     began = time.perf_counter()
     query, offset = _query(pattern, filePattern, caseSensitive=caseSensitive), offset_of(cursor)
     commit = commit_for(call, call.project, ref)

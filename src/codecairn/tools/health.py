@@ -15,7 +15,7 @@ _MOST_PROBLEMS = 20
 
 @tool(family="catalog", method="health/check")
 def health_check(call: Call) -> Health:
-    """Whether the server is up and has a usable project, with its version. Use it when another tool fails oddly."""
+    """Whether the server is up and has a project. Use it when another tool fails oddly."""
     project, problems = _project(call)
     if project is not None:
         _, found = loaded(project.catalog, project.criteria)
@@ -30,7 +30,7 @@ def health_check(call: Call) -> Health:
 
 @tool(family="catalog", method="metrics/snapshot")
 def metrics_snapshot(call: Call) -> MetricsSnapshot:
-    """Calls, errors and latencies per tool since the server started. Use it to see what is slow or failing."""
+    """Calls, errors, latencies and memory of the server. Use it to see what is slow."""
     return call.registry.metrics.snapshot()
 
 

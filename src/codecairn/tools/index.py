@@ -69,8 +69,8 @@ def index_codebase(
     include_vendor: Annotated[bool, Meta(description="Index vendored code")] = False,
     ref: Annotated[str | None, Meta(description="Branch, tag or commit to index, without a checkout")] = None,
 ) -> Indexed:
-    """Index a project or a branch of it, or catch up. The server keeps its own root indexed: use it for another
-    project, other options or a branch."""
+    """Index another project or a branch; the served project is kept indexed. Use it for what the server does not do
+    itself."""
     project = call.projects.named(path, param="path")
     options, index = Options(include_tests, include_vendor), project.index
     tip = tip_of(project.git, ref, call.cancel) if ref not in (None, LIVE) else None
@@ -177,8 +177,7 @@ class Status(Struct, frozen=True, kw_only=True):
 
 @tool(family="index", reading=print_status)
 def get_status(call: Call, *, path: ProjectPath) -> Status:
-    """Whether a project is indexed and how fresh. Use it when a search misses what should be there: it says what was
-    left out and why."""
+    """What is indexed, how fresh, what was left out and why. Use it when a search misses something."""
     project = call.projects.named(path, param="path")
     stands = standing(project.index, call.cancel)
     activity = project.index.activity

@@ -57,8 +57,7 @@ def instructions_list(
     cursor: Cursor = None,
     fields: Fields = None,
 ) -> EntryPage | ProjectedPage:
-    """The team's rules for agents in this repository. Use it at the start of a task; name `fields` (id, title,
-    requirement) to see what there is before reading bodies."""
+    """Rule catalogue: the team's rules, with filters. Use it where the repository has instructions/."""
     catalog = call.project.catalog.current()
     return _page(call, catalog, _cut(catalog.in_category(category), cursor, limit), fields)
 
@@ -69,7 +68,7 @@ def instructions_get(
     *,
     id: Annotated[str, Meta(min_length=1, description="The entry's id")],  # noqa: A002
 ) -> EntryFound | EntryMissing:
-    """One rule, whole. Use it after instructions_list or instructions_search named it."""
+    """Rule catalogue: one rule, whole. Use it when you know its id."""
     catalog = call.project.catalog.current()
     entry = catalog.entries.get(id)
     if entry is None:
@@ -87,8 +86,7 @@ def instructions_search(
     cursor: Cursor = None,
     fields: Fields = None,
 ) -> EntryPage | ProjectedPage:
-    """Rules whose title or body contains the words, best match first. Use it before acting in an area (auth, releases,
-    migrations) to learn what the team requires there."""
+    """Rule catalogue: rules that speak of some words. Use it before changing an area."""
     catalog = call.project.catalog.current()
     return _page(call, catalog, _cut(catalog_search.search(catalog, q), cursor, limit), fields)
 
@@ -100,7 +98,7 @@ def instructions_diff(
     clientHash: Annotated[str | None, Meta(description="The aggregate hash the client holds")] = None,
     known: Annotated[list[KnownEntry] | None, Meta(description="What the client holds: id and sourceHash each")] = None,
 ) -> UpToDate | EntryChanges | EntriesChanged:
-    """What changed in the catalogue since a client's copy. Use it to keep a copy in step without reading it all."""
+    """Rule catalogue: what changed since a hash. Use it to keep a copy current."""
     catalog = call.project.catalog.current()
     if known is None and clientHash == catalog.hash:
         return UpToDate(up_to_date=True, hash=catalog.hash)
@@ -122,8 +120,7 @@ def instructions_diff(
 def prompt_review(
     call: Call, *, prompt: Annotated[str, Meta(description="The prompt to check, at most 10,000 characters")]
 ) -> Review | PromptTooLong:
-    """A prompt checked for secrets, vague wording and a missing audience. Use it before storing or sending a prompt
-    that others will reuse."""
+    """Rule catalogue: secrets and policy breaches in a prompt. Use it before sending one on."""
     longest = governance.LONGEST_PROMPT
     if len(prompt) > longest:
         message = f"The prompt has {len(prompt):,} characters; at most {longest:,} are reviewed. Split it."
@@ -134,7 +131,7 @@ def prompt_review(
 
 @tool(family="catalog", method="integrity/verify")
 def integrity_verify(call: Call) -> Integrity:
-    """Whether any rule's body differs from the hash stored in its file. Use it to see tampering or a careless edit."""
+    """Rule catalogue: rules that were tampered with. Use it before trusting them."""
     catalog = call.project.catalog.current()
     issues = [
         Drift(id=entry.value.id, expected=entry.stored_hash or "", actual=entry.value.source_hash)
@@ -149,7 +146,7 @@ def usage_track(
     *,
     id: Annotated[str, Meta(min_length=1, description="The entry that was used")],  # noqa: A002
 ) -> UseCounted | EntryMissing:
-    """Count one use of a rule. Use it when a rule has shaped what you did, so that the team sees which rules matter."""
+    """Rule catalogue: count a use of a rule. Use it after applying one."""
     catalog = call.project.catalog.current()
     if id not in catalog.entries:
         return EntryMissing(not_found=True, hash=catalog.hash)
@@ -159,7 +156,7 @@ def usage_track(
 
 @tool(family="catalog", method="usage/hotset")
 def usage_hotset(call: Call, *, limit: Annotated[int, Meta(ge=1, le=100, description="Most items")] = 10) -> HotSet:
-    """The most used rules, by count and then by latest use. Use it to load the rules that matter most first."""
+    """Rule catalogue: the rules used most. Use it to see what matters."""
     catalog = call.project.catalog.current()
     items = hotset(catalog, call.project.memory.usage(), limit)
     return HotSet(hash=catalog.hash, count=len(items), limit=limit, items=items)
@@ -167,8 +164,7 @@ def usage_hotset(call: Call, *, limit: Annotated[int, Meta(ge=1, le=100, descrip
 
 @tool(family="catalog", method="gates/evaluate")
 def gates_evaluate(call: Call) -> GateReport | NotConfigured:
-    """The policy gates of instructions/gates.json against the catalogue. Use it in review, to see whether a change of
-    the rules breaks a policy."""
+    """Rule catalogue: policies over the rules. Use it as a check in CI."""
     evaluated = governance.evaluate(call.project.catalog.current())
     if evaluated is None:
         return NotConfigured(not_configured=True)

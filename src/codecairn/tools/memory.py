@@ -63,8 +63,8 @@ def remember(
         Annotated[str, Meta(max_length=LONGEST_NAME)] | None, Meta(description="About this symbol")
     ] = None,
 ) -> RememberedDiscovery:
-    """Keep a discovery for later sessions. Use it when you learn what the code does not say. Bound to a path or symbol,
-    it tells later whether that changed."""
+    """Keep what you learnt and the code does not say, for later sessions. Use it with path or symbol: then it tells
+    when that changed."""
     project = call.project
     stands = looked_at(call, project)
     binding = _binding(project, stands, path, symbol)

@@ -101,8 +101,7 @@ def get_file_outline(
     workspace: Workspace = None,
     ref: Ref = None,
 ) -> Outline:
-    """The symbols of a file, nested, with signatures and lines. Use it before reading a file, or to see what a folder
-    holds."""
+    """The symbols of a file or folder with their lines. Use it before reading a long file."""
     project = project_of(call, workspace)
     stands = ready(call, project, ref)
     given, offset = project.guard.inside(path), offset_of(cursor)

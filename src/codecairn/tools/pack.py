@@ -52,8 +52,8 @@ def build_context_pack(
     workspace: Workspace = None,
     ref: Ref = None,
 ) -> ContextPack:
-    """Code, callers, tests, docs, rules and discoveries for one task, within a token budget. Use it first, instead of
-    many searches."""
+    """Definitions, callers, tests, documents and rules for one task in a token budget. Use it first, instead of many
+    searches."""
     if not task.strip():
         raise InvalidInput("No task is given", param="task", reason="it is empty")
     if not LEAST_TOKENS <= max_tokens <= MOST_TOKENS:

@@ -84,10 +84,10 @@ def find_references(
     path: Annotated[str | None, Meta(description="File of the definition meant")] = None,
     line: Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="Its line there")] = None,
     workspace: Workspace = None,
-    include_unresolved: Annotated[bool, Meta(description="List the uses that could not be bound, too")] = False,
+    include_unresolved: Annotated[bool, Meta(description="List unbound uses too")] = False,
 ) -> References:
-    """Who uses this? Every call, import, subclass and mention of a symbol, with its line. Use it rather than grep,
-    which mixes up symbols of one name."""
+    """Every use of a symbol, bound by scopes and types: calls, subclasses, imports, mentions. Use it instead of grep,
+    which mixes up equal names."""
     if line is not None and path is None:
         raise InvalidInput("A line needs its path", param="path", reason="line is given without path")
     project = project_of(call, workspace)

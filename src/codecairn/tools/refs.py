@@ -40,7 +40,7 @@ class RefList(Struct, frozen=True, kw_only=True):
 
 @tool(family="refs", reading=print_refs)
 def list_refs(call: Call, *, workspace: Workspace = None) -> RefList:
-    """Which branches, tags and commits are indexed, and at which commit. Use it before asking about a `ref`."""
+    """Which branches, tags and commits are indexed. Use it before work on another branch."""
     project = project_of(call, workspace)
     stands = looked_at(call, project)
     if stands.indexing == "indexing" and (stands.opened is None or stands.layer is None):
@@ -129,7 +129,7 @@ def switch_ref(
     ref: Annotated[str, Meta(description="Branch, tag, commit, or live: the working tree", min_length=1)],
     workspace: Workspace = None,
 ) -> SwitchedRef:
-    """From now on, calls without `ref` are about this one. Use it to work on another branch without a checkout."""
+    """Later calls without `ref` are about this one. Use it to work on a branch without a checkout."""
     project = project_of(call, workspace)
     before = call.connection.refs.get(project.root) or standing(project.index, call.cancel).ref
     stands = looked_at(call, project, ref)

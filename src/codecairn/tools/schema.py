@@ -31,13 +31,16 @@ _FIELD = re.compile(
     re.DOTALL,
 )
 _DEEPEST_ARGUMENT = 32
+_LEFT_TO_ERRORS = ("minLength", "maxLength", "pattern", "default")
 _SELF_EVIDENT = frozenset(
     {
-        "caseSensitive", "cursor", "endLine", "format", "id", "language", "limit", "lineNumbers", "maxDepth", "ref",
-        "startLine", "workspace",
+        "author", "caseSensitive", "content", "cursor", "depth", "direction", "endLine", "filePath", "format", "id",
+        "include_tests", "include_vendor", "kind", "language", "limit", "lineNumbers", "maxCount", "maxDepth",
+        "max_tokens", "module", "pattern", "projectScope", "prompt", "query", "ref", "result_line_start",
+        "result_path", "search_mode", "startLine", "summary", "task", "workspace",
     }
 )  # fmt: skip
-"""Parameters of one meaning in every tool that has them, which their names or the server's instructions tell."""
+"""Parameters which their names, their choices or the server's instructions tell."""
 
 
 Format = Annotated[Literal["markdown", "json"], msgspec.Meta(description="Form of the text")]
@@ -72,17 +75,20 @@ def of_params(params: type[msgspec.Struct]) -> dict[str, Any]:
 
 def shallow_params(whole: dict[str, Any]) -> dict[str, Any]:
     """As it is advertised: an object inside by its description alone, which names its fields; how long a string may
-    be, and which of many words a list may hold, is left to the error that says so."""
+    be, which of many words a list may hold, what holds if it is left out, and that there are no other names, is left to
+    the answer."""
     properties = {name: _brief(form) for name, form in whole["properties"].items()}
     for name in _SELF_EVIDENT & properties.keys():
-        del properties[name]["description"]
-    return {name: part for name, part in whole.items() if name not in ("$schema", "$defs")} | {"properties": properties}
+        properties[name].pop("description", None)
+    return {name: part for name, part in whole.items() if name in ("type", "required")} | {"properties": properties}
 
 
 def _brief(form: dict[str, Any]) -> dict[str, Any]:
     if "$ref" in form:
         return {"type": "object", "description": form["description"]}
-    said = {name: part for name, part in form.items() if name not in ("minLength", "maxLength") and part is not False}
+    said = {name: part for name, part in form.items() if name not in _LEFT_TO_ERRORS and part is not False}
+    if said.get("minimum", 2) <= 1:
+        del said["minimum"]
     if "items" in said:
         said["items"] = {"type": "object" if "$ref" in said["items"] else "string"}
     return said
@@ -99,13 +105,12 @@ def of_output(returns: Any, family: Family) -> dict[str, Any]:
 
 
 def shallow(whole: dict[str, Any]) -> dict[str, Any]:
-    """The same forms, each by two names it requires, first one that no other does, and the error's by its own; still
-    true of every value, and a twentieth of the tokens."""
+    """The same forms, each by a name it requires and, if there is one, no other does; still true of every value, and
+    a thirtieth of the tokens."""
     definitions = whole["$defs"]
     forms = [_resolved(form, definitions).get("required", []) for form in whole["anyOf"]]
     counts = Counter(name for form in forms for name in form)
-    *told, failure = (list(sorted(form, key=counts.__getitem__)[:2]) for form in forms)
-    return {"type": "object", "anyOf": [{"required": names} for names in (*told, failure[:1])]}
+    return {"type": "object", "anyOf": [{"required": sorted(form, key=counts.__getitem__)[:1]} for form in forms]}
 
 
 def validated(params: type[msgspec.Struct], arguments: Any) -> msgspec.Struct:

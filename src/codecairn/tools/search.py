@@ -92,7 +92,7 @@ class SearchAnswer(Struct, frozen=True, kw_only=True):
 
 
 _NO_FILTERS = SearchFilters()
-Query = Annotated[str, Meta(description="Words, a name, a path, an error message: anything", max_length=_LONGEST_QUERY)]
+Query = Annotated[str, Meta(description="Anything", max_length=_LONGEST_QUERY)]
 FilterObject = Annotated[
     SearchFilters, Meta(description="symbol_types, file_pattern (glob), ddd_patterns, packages, min_relevance")
 ]
@@ -108,12 +108,12 @@ def search_code(
     filters: FilterObject = _NO_FILTERS,
     search_mode: SearchMode = "hybrid",
     language: Annotated[str | None, Meta(description="Only this language")] = None,
-    path_filter: Annotated[str | None, Meta(description="Only below this folder, or matching this glob")] = None,
+    path_filter: Annotated[str | None, Meta(description="Folder or glob")] = None,
     cursor: Cursor = None,
     ref: Ref = None,
 ) -> SearchAnswer:
-    """Where is this done? The functions, classes and documents for a question, a name, a path or an error message,
-    best first. Use it before grep: it knows parts of names and ranks definitions first."""
+    """Where is this done? Functions, classes and documents for a question, a name, a path or an error message, best
+    first. Use it before grep."""
     began = time.perf_counter()
     project = call.projects.named(path, param="path")
     asked = _asked(call, query, filters, search_mode, language, path_filter)
@@ -235,8 +235,8 @@ def explain_ranking(
     call: Call,
     *,
     query: Query,
-    result_path: Annotated[str, Meta(description="file.path of the result", min_length=1)],
-    result_line_start: Annotated[int, Meta(ge=1, description="file.start_line of the result")],
+    result_path: Annotated[str, Meta(description="Its path", min_length=1)],
+    result_line_start: Annotated[int, Meta(ge=1, description="Its first line")],
     workspace: Workspace = None,
     ref: Ref = None,
     language: Annotated[str | None, Meta(description="As in the search")] = None,
@@ -245,8 +245,7 @@ def explain_ranking(
     filters: Annotated[SearchFilters, Meta(description="As in the search")] = _NO_FILTERS,
     path_filter: Annotated[str | None, Meta(description="As in the search")] = None,
 ) -> Explanation:
-    """Why a search result stands where it stands. Use it to see each contribution to a score, or what a place lacked
-    that was not found."""
+    """Why a search result stands where it stands. Use it when a search is odd."""
     project = project_of(call, workspace)
     stands = ready(call, project, ref)
     asked = _asked(call, query, filters, search_mode, language, path_filter, limit)

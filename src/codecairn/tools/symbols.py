@@ -31,7 +31,7 @@ _FULL_KINDS = {short: full for full, short in SHORT_KINDS.items()}
 
 SymbolName = Annotated[
     str,
-    Meta(description="Bare or qualified: pkg.Type.method, mod::fn, Class#method, a/b.ts:fn", max_length=LONGEST_NAME),
+    Meta(description="Bare or qualified: pkg.Type.method, mod::fn, a/b.ts:fn", max_length=LONGEST_NAME),
 ]
 
 
@@ -74,8 +74,7 @@ def find_symbol(
     workspace: Workspace = None,
     ref: Ref = None,
 ) -> SymbolsFound:
-    """The definition of a name with its source, exact before near. Use it when you know a name, or part of one, instead
-    of grep."""
+    """A definition with its source, by its name or part of it. Use it instead of grepping for `def name`."""
     project = project_of(call, workspace)
     stands = ready(call, project, ref)
     check_name(symbol_name)
