@@ -18,9 +18,11 @@ from codecairn.paths import module_name
 from codecairn.project import Project
 from codecairn.resolve.importers import imported
 from codecairn.resolve.rules import rules_of
+from codecairn.source.refs import resolve
 from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
-from codecairn.tools.views import Ref, looked_at, newest, ref_for
+from codecairn.tools.nearby import suggesting_paths
+from codecairn.tools.views import Ref, UnlistedRoot, looked_at, newest, project_of, ref_for
 
 _MOST_DEPENDENCIES = 200
 _MOST_CHARACTERS = 500_000
@@ -79,10 +81,13 @@ def read_file(
     endLine: LastLine = None,
     lineNumbers: Annotated[bool, Meta(description="Number the lines")] = False,
     ref: Ref = None,
+    workspace: UnlistedRoot = None,
 ) -> ReadFile:
     """A file's text, language, module and role, of any branch. Use it when you know the path."""
-    reader = _Reader(call, call.project, ref, commit_for(call, call.project, ref))
-    file = reader.read(path)
+    project = project_of(call, workspace)
+    reader = _Reader(call, project, ref, commit_for(call, project, ref))
+    with suggesting_paths(project, path, call.cancel, reader.commit):
+        file = reader.read(path)
     extent = extent_of(file, startLine, endLine)
     shown = file.lines[extent.first - 1 : extent.last]
     loaded = _loaded(reader, file) if includeDeps and maxDepth else _Loaded()
@@ -109,7 +114,7 @@ def commit_for(call: Call, project: Project, ref: str | None) -> str:
     named = ref_for(call, project, ref)
     if named is None:
         return ""
-    return project.git.resolve(named, call.cancel, param="ref", complaint="Invalid commit reference")
+    return resolve(project.git, named, call.cancel, param="ref", complaint="Invalid commit reference")
 
 
 @dataclass(frozen=True)

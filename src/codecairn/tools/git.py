@@ -11,6 +11,8 @@ from codecairn.history.blame import BlameQuery
 from codecairn.history.diff import DiffQuery
 from codecairn.history.log import LogQuery
 from codecairn.tools import Call, render, tool
+from codecairn.tools.nearby import suggesting_paths
+from codecairn.tools.views import UnlistedRoot, project_of
 from codecairn.types import Blame, CommitList, Diff
 
 # The bound is in the schema; breaking it is answered with the range itself rather than with the schema's words.
@@ -33,11 +35,14 @@ def git_log(
     maxCount: Annotated[int, Meta(ge=1, le=100, description="Most commits")] = 10,
     ref: Annotated[str | None, Meta(description="Branch, tag or commit to start from (default HEAD)")] = None,
     cursor: Annotated[str | None, Meta(description="Where an earlier answer ended")] = None,
+    workspace: UnlistedRoot = None,
 ) -> CommitList:
     """Commits with the files each changed. Use it to learn when and why something changed, what was done lately, or
     who works on a file."""
     query = LogQuery(filePath, since, until, author, ref, maxCount, cursor)
-    return history.log(call.project.git, call.project.guard, query, call.cancel)
+    project = project_of(call, workspace)
+    with suggesting_paths(project, filePath, call.cancel):
+        return history.log(project.git, project.guard, query, call.cancel)
 
 
 @tool(family="history", markdown=render.blame)
@@ -50,11 +55,14 @@ def git_blame(
     ref: Annotated[
         str | None, Meta(description="Read the file at this branch, tag or commit (default: working tree)")
     ] = None,
+    workspace: UnlistedRoot = None,
 ) -> Blame:
     """Who last changed each line of a file, with the commit. Use it before changing a line that looks odd, to learn
     why it is so; name a line range for a long file."""
     query = BlameQuery(filePath, startLine, endLine, ref)
-    return history.blame(call.project.git, call.project.guard, query, call.cancel)
+    project = project_of(call, workspace)
+    with suggesting_paths(project, filePath, call.cancel):
+        return history.blame(project.git, project.guard, query, call.cancel)
 
 
 @tool(family="history", markdown=render.diff)
@@ -70,9 +78,11 @@ def git_diff(
     filePath: Annotated[str | None, Meta(description="Only this file or folder, relative to the project root")] = None,
     summary: Annotated[bool, Meta(description="Only the files with their line counts")] = False,
     cursor: Annotated[DiffCursor | None, Meta(description="Where an earlier answer ended")] = None,
+    workspace: UnlistedRoot = None,
 ) -> Diff:
     """What differs between two refs, a ref and the working directory, or (no refs) unstaged. Use it to review a
     branch or your edits; a large diff comes as a summary: then name a file."""
     del cursor  # the value is whole; only its text is read in pages
     query = DiffQuery(ref1, ref2, filePath, summary)
-    return history.diff(call.project.git, call.project.guard, query, call.cancel)
+    project = project_of(call, workspace)
+    return history.diff(project.git, project.guard, query, call.cancel)
