@@ -26,6 +26,7 @@ LAYERS: list[set[str]] = [
         "paths",
         "text",
         "words",
+        "nearness",
         "beside",
         "cancel",
         "redact",

@@ -9,11 +9,11 @@ with a warning.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 
 from codecairn.errors import CairnError, Denied, InvalidInput, NotFound, WorkspaceLimitExceeded
 from codecairn.metrics import timestamp
+from codecairn.nearness import nearest
 from codecairn.paths import has_control, printable
 from codecairn.project import Project, Projects
 from codecairn.store.links import MOST_LINKS, Link
@@ -78,7 +78,7 @@ def unlink(project: Project, given: str) -> Link:
         (each for each in links if each.root in paths), None
     )
     if found is None:
-        near = get_close_matches(given, [each.name for each in links], 1, 0.5)
+        near = nearest(given, [each.name for each in links], 1)
         remedy = f"Did you mean {near[0]}?" if near else "cairn links shows what is linked."
         raise NotFound(f"Not linked: {printable(given)}", remedy=remedy)
     project.links.remove(found.root)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from codecairn.context.markdown import code, rule_row, section
 from codecairn.context.overview import binding_rules
@@ -16,6 +15,7 @@ from codecairn.errors import Busy, InvalidInput, NotReady
 from codecairn.history.branch import BranchChanges, branch_changes, ref_names
 from codecairn.index.standing import LIVE
 from codecairn.memory.drift import verdict
+from codecairn.nearness import nearest
 from codecairn.notes import discovery_section
 from codecairn.paths import printable
 from codecairn.project import Project
@@ -24,7 +24,7 @@ from codecairn.store.view import View
 from codecairn.text import one_line
 from codecairn.tools import Call, render
 from codecairn.tools.diff import ChangedSymbol, DiffContext
-from codecairn.tools.views import looked_at, newest
+from codecairn.tools.views import glance, newest
 
 _MOST_TOUCHED, _MOST_RULES = 20, 8
 _TOUCHED = "What it changes, the most called first"
@@ -51,7 +51,7 @@ class Prompt:
 def found(name: str) -> Prompt:
     known = {each.name: each for each in PROMPTS}
     if name not in known:
-        near = get_close_matches(name, known, 1, 0.4)
+        near = nearest(name, known, 1)
         remedy = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
         raise InvalidInput(f"No such prompt: {printable(name)}", param="name", remedy=remedy)
     return known[name]
@@ -165,7 +165,7 @@ def _known(call: Call, project: Project, changes: BranchChanges) -> str:
     def answer(view: View | None) -> str:
         return discovery_section(rows, lambda row: verdict(row, view, project.root))
 
-    return newest(looked_at(call, project), project, answer) or answer(None)
+    return newest(glance(call, project), project, answer) or answer(None)
 
 
 def _refs(call: Call, typed: str) -> list[str]:

@@ -20,7 +20,7 @@ from codecairn.context.openings import readme_of
 from codecairn.context.overview import overview
 from codecairn.context.stack import manifests
 from codecairn.context.survey import Survey, survey
-from codecairn.errors import NotFound, NotReady
+from codecairn.errors import NotFound
 from codecairn.memory.drift import verdict
 from codecairn.memory.sessions import topics
 from codecairn.notes import MOST_SESSIONS, discovery_section, session_page, sessions_page
@@ -29,7 +29,7 @@ from codecairn.project import Project
 from codecairn.store.discoveries import DiscoveryRow
 from codecairn.store.view import View
 from codecairn.tools import Call
-from codecairn.tools.views import looked_at, newest
+from codecairn.tools.views import glance, looked_at, newest, unindexed
 
 MIME_TYPE = "text/markdown"
 _VARIABLE = "{name}"
@@ -101,7 +101,7 @@ def read_module(call: Call, name: str) -> str:
 
     page = newest(stands, project, answer)
     if page is None:
-        raise NotReady("Project not indexed", details=stands.warnings)
+        raise unindexed(project, stands)
     return page
 
 
@@ -145,7 +145,7 @@ def listed_modules(call: Call) -> Iterator[tuple[str, str]]:
 
 def _surveyed(call: Call) -> Survey | None:
     project = call.project
-    return newest(looked_at(call, project), project, lambda view: survey(view, project.name))
+    return newest(glance(call, project), project, lambda view: survey(view, project.name))
 
 
 RESOURCES: tuple[Resource, ...] = (

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from codecairn import tools
+from codecairn.cancel import Cancel
+from codecairn.index.standing import standing
 from codecairn.memory.boosts import Boosts, ago, boosts
 from codecairn.memory.search import Asked, search_context
 from codecairn.store.sessions import DAY_S, Accessed
@@ -213,16 +215,12 @@ def test_several_projects_are_one_labelled_list(wise: Asking, own: Own) -> None:
     other = own({"other.py": "def refresh_token_elsewhere() -> None:\n    pass\n"})
     bare = own({"none.py": ""}, indexed=False)
     projects = [wise.project, other.project, bare.project]
-    both = search_context(projects, Asked("refresh token", limit=20), lambda _: None, 0.0, cancel=_never())
+    both = search_context(
+        projects, Asked("refresh token", limit=20), lambda each: standing(each.index, Cancel()), lambda _: None, 0.0
+    )
     assert {each.project for each in both.results} == {wise.root.name, other.root.name}
     assert [each.final for each in both.results] == sorted((each.final for each in both.results), reverse=True)
     assert both.warnings == [f"{bare.root.name} is not indexed and was left out."]
-
-
-def _never() -> Any:
-    from codecairn.cancel import Cancel
-
-    return Cancel()
 
 
 # How it is drawn.

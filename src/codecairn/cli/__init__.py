@@ -38,7 +38,21 @@ COMMANDS = {
 }
 
 
-class _Lazy(click.Group):
+class Suggesting(click.Group):
+    """A group that asks whether another of its commands is meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, known = args[0], self.list_commands(ctx)
+        if name not in known and not name.startswith("-"):
+            from codecairn.nearness import nearest, suggestion
+
+            ctx.fail(f"No such command {name!r}. {suggestion(nearest(name, known))}".rstrip())
+        return super().resolve_command(ctx, args)
+
+
+class _Lazy(Suggesting):
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
         return sorted(COMMANDS)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from codecairn.cli.index import called
+from codecairn.cli.index import called, root_option
 from codecairn.cli.search import project_around
 
 
 @click.command(help="The branches, tags and commits that are indexed, each at its commit.")
-@click.option("--root", default=".", metavar="PATH", type=click.Path(path_type=Path), help="The project.")
+@root_option
 @click.option("--json", "structured", is_flag=True, help="Print what list_refs answers.")
 def command(root: Path, structured: bool) -> None:
     answer = called("list_refs", {"workspace": str(project_around(root))})

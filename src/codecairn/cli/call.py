@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Collection
 
 import click
 
 from codecairn import config, logs
+from codecairn.cli.index import progress_bar
 from codecairn.errors import CairnError
+from codecairn.nearness import nearest, suggestion
 
 
 @click.command(
@@ -17,7 +20,9 @@ from codecairn.errors import CairnError
 )
 @click.argument("tool")
 @click.argument("arguments", default="{}")
-@click.option("--root", "roots", multiple=True, metavar="PATH", help="The project (default: the one you are in).")
+@click.option(
+    "--root", "--workspace", "roots", multiple=True, metavar="PATH", help="The project (default: the one you are in)."
+)
 @click.option("--json", "structured", is_flag=True, help="Print the structured value instead of the text.")
 def command(tool: str, arguments: str, roots: tuple[str, ...], structured: bool) -> None:
     from codecairn import tools
@@ -28,7 +33,7 @@ def command(tool: str, arguments: str, roots: tuple[str, ...], structured: bool)
     registry = tools.standard()
     found = registry.find(tool)
     if found is None:
-        raise click.UsageError(f"No tool {tool!r}. Tools: {', '.join(sorted(registry.tools))}")
+        raise click.UsageError(f"No tool {tool!r}. {meant_tool(tool, registry.tools)}")
     try:
         given = json.loads(sys.stdin.read() if arguments == "-" else arguments)
     except (ValueError, RecursionError) as error:
@@ -37,7 +42,12 @@ def command(tool: str, arguments: str, roots: tuple[str, ...], structured: bool)
         projects = Projects(config.load(roots))
     except CairnError as error:
         raise click.UsageError(f"{error.message}. {error.remedy}") from error
-    reply = registry.call(found, tools.Call(projects, Connection("cli"), registry, "cli"), given)
+    with progress_bar() as report:
+        reply = registry.call(found, tools.Call(projects, Connection("cli"), registry, "cli", report=report), given)
     click.echo(json.dumps(reply.value, indent=2, ensure_ascii=False) if structured else reply.text)
     if reply.error is not None:
         sys.exit(1)
+
+
+def meant_tool(tool: str, known: Collection[str]) -> str:
+    return suggestion(nearest(tool, known), f"Tools: {', '.join(sorted(known))}")

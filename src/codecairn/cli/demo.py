@@ -14,7 +14,7 @@ _MOST_LINES = 24
 
 
 @click.command(help="Show what Cairn does, on the repository you are in, through a real MCP client.")
-@click.option("--root", default=".", metavar="PATH", help="The repository to show it on.")
+@click.option("--root", "--workspace", "root", default=".", metavar="PATH", help="The repository to show it on.")
 def command(root: str) -> None:
     import anyio
 

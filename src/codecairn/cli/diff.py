@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from codecairn.cli.index import called
+from codecairn.cli.index import bring_up, called, root_option
 from codecairn.cli.search import project_around
 
 _SIGNS = {"added": ("+", "green"), "modified": ("~", "yellow"), "deleted": ("-", "red")}
@@ -22,17 +22,13 @@ _LIVE = "live"
 )
 @click.argument("base", required=False)
 @click.argument("head", required=False)
-@click.option("--root", default=".", metavar="PATH", type=click.Path(path_type=Path), help="The project.")
+@root_option
 @click.option("--path", metavar="PATH", help="Only below this folder, or matching this glob.")
 @click.option("-n", "limit", default=1000, show_default=True, type=click.IntRange(1, 1000), help="Most symbols.")
 @click.option("--json", "structured", is_flag=True, help="Print what diff_context answers.")
 def command(base: str | None, head: str | None, root: Path, path: str | None, limit: int, structured: bool) -> None:
     project = str(project_around(root))
-    if called("get_status", {"path": project})["metadata"]["freshness_status"] != "fresh":
-        called("index_codebase", {"path": project})
-    for ref in (base, head):
-        if ref is not None and ref != _LIVE:
-            called("index_codebase", {"path": project, "ref": ref})
+    bring_up(project, None, *(ref for ref in (base, head) if ref not in (None, _LIVE)))
     asked = {"workspace": project, "base_ref": base, "head_ref": head, "path_filter": path, "limit": limit}
     answer = called("diff_context", asked)
     if structured:

@@ -11,7 +11,7 @@ from codecairn.errors import CairnError
 
 
 @click.command(help="Evaluate instructions/gates.json; exit 1 if a gate of severity error fails, 2 if the file is bad.")
-@click.option("--root", metavar="PATH", help="The project (default: the one you are in).")
+@click.option("--root", "--workspace", "root", metavar="PATH", help="The project (default: the one you are in).")
 def command(root: str | None) -> None:
     from codecairn.catalog import governance
     from codecairn.project import Projects

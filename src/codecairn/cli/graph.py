@@ -9,13 +9,13 @@ from typing import Any
 
 import click
 
-from codecairn.cli.index import called
-from codecairn.cli.search import brought_up, project_around
+from codecairn.cli.index import bring_up, called, root_option
+from codecairn.cli.search import project_around
 
 
 @click.command(help="Who calls a symbol and what it calls, several calls far. Indexes the project if need be.")
 @click.argument("symbol")
-@click.option("--root", default=".", metavar="PATH", type=click.Path(path_type=Path), help="The project.")
+@root_option
 @click.option("--direction", type=click.Choice(["callers", "callees", "both"]), default="both", show_default=True)
 @click.option("--depth", default=2, show_default=True, type=click.IntRange(1, 5), help="How many calls away.")
 @click.option("-n", "limit", default=60, show_default=True, type=click.IntRange(1, 300), help="Most edges.")
@@ -26,7 +26,7 @@ def command(
     symbol: str, root: Path, direction: str, depth: int, limit: int, svg: Path | None, structured: bool, ref: str | None
 ) -> None:
     project = str(project_around(root))
-    brought_up(project, ref)
+    bring_up(project, ref)
     asked = {"symbol_name": symbol, "direction": direction, "depth": depth, "limit": limit}
     graph = called("get_call_graph", {"workspace": project, "ref": ref, **asked})
     if svg is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from codecairn.cli.index import called
+from codecairn.cli.index import called, root_option
 from codecairn.cli.search import project_around
 
 
@@ -18,7 +18,7 @@ from codecairn.cli.search import project_around
     "not searched. Ends with status 1 where nothing matches."
 )
 @click.argument("pattern")
-@click.option("--root", default=".", metavar="PATH", type=click.Path(path_type=Path), help="The project.")
+@root_option
 @click.option("--glob", "file_pattern", metavar="GLOB", help="Only files whose path matches: '**/*.ts'.")
 @click.option("-s", "--case-sensitive", is_flag=True, help="Tell upper from lower case.")
 @click.option("-n", "limit", default=50, show_default=True, type=click.IntRange(1, 100), help="Most matches.")

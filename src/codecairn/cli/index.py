@@ -23,19 +23,27 @@ _KEPT = "codecairn.opened"
 Report = Callable[[float, float | None, str | None], None]
 
 
+root_option = click.option(
+    "--root", "--workspace", "root", default=".", metavar="PATH", type=click.Path(path_type=Path), help="The project."
+)
+
+
 @click.command(help="Index a project, or bring its index up to date. Only files that changed are read.")
-@click.argument("path", default=".", type=click.Path(path_type=Path))
+@click.argument("path", required=False, type=click.Path(path_type=Path))
+@root_option
 @click.option("--force", is_flag=True, help="Build the index anew, unchanged files too.")
 @click.option("--no-tests", is_flag=True, help="Leave test files out.")
 @click.option("--vendor", is_flag=True, help="Index vendored code too.")
 @click.option("--ref", metavar="REF", help="Index a branch, tag or commit, without a checkout.")
 @click.option("--json", "structured", is_flag=True, help="Print what index_codebase answers.")
-def command(path: Path, force: bool, no_tests: bool, vendor: bool, ref: str | None, structured: bool) -> None:
+def command(
+    path: Path | None, root: Path, force: bool, no_tests: bool, vendor: bool, ref: str | None, structured: bool
+) -> None:
     arguments = {
-        "path": str(path.resolve()), "force_reindex": force, "include_tests": not no_tests, "include_vendor": vendor,
-        "ref": ref,
+        "path": str((path or root).resolve()), "force_reindex": force, "include_tests": not no_tests,
+        "include_vendor": vendor, "ref": ref,
     }  # fmt: skip
-    with progress_bar(hidden=structured or not sys.stderr.isatty()) as report:
+    with progress_bar() as report:
         value = called("index_codebase", arguments, report)
     if structured:
         click.echo(json.dumps(value, indent=2, ensure_ascii=False))
@@ -88,9 +96,20 @@ def opened(root: Path | None = None) -> tuple[Registry, Projects]:
     return found
 
 
+def bring_up(project: str, *refs: str | None) -> None:
+    """Index what a command asks about as it is now: these refs, None for the working tree."""
+    with progress_bar() as report:
+        for ref in refs:
+            if ref is not None:
+                called("index_codebase", {"path": project, "ref": ref}, report)
+            elif called("get_status", {"path": project})["metadata"]["freshness_status"] != "fresh":
+                called("index_codebase", {"path": project}, report)
+
+
 @contextmanager
-def progress_bar(*, hidden: bool) -> Iterator[Report | None]:
-    if hidden:
+def progress_bar() -> Iterator[Report | None]:
+    """Draws how far a command is, where somebody looks at a terminal."""
+    if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console

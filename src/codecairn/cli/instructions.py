@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from codecairn import config
+from codecairn.cli import Suggesting
 from codecairn.errors import CairnError
 
 _WORDS = {
@@ -17,7 +18,9 @@ _WORDS = {
 _DONE = {**_WORDS, "add": "added", "update": "updated"}
 
 
-@click.group(help="Check the instruction catalogue, or fill it from the files of rules you already have.")
+@click.group(
+    cls=Suggesting, help="Check the instruction catalogue, or fill it from the files of rules you already have."
+)
 def command() -> None:
     pass
 
@@ -34,7 +37,7 @@ def _project(root: str | None) -> Any:
 @command.command(
     help="Report every file that does not load, was tampered with, leads nowhere or stands twice; exit 1 if any."
 )
-@click.option("--root", metavar="PATH", help="The project (default: the one you are in).")
+@click.option("--root", "--workspace", "root", metavar="PATH", help="The project (default: the one you are in).")
 def check(root: str | None) -> None:
     from codecairn.catalog.check import findings, loaded
 
@@ -54,7 +57,7 @@ def _counted(number: int, one: str, many: str) -> str:
 @command.command(
     "import", help="Turn AGENTS.md, CLAUDE.md, .cursor/rules and copilot instructions into entries, a section each."
 )
-@click.option("--root", metavar="PATH", help="The project (default: the one you are in).")
+@click.option("--root", "--workspace", "root", metavar="PATH", help="The project (default: the one you are in).")
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
 def import_(root: str | None, dry_run: bool) -> None:
     from codecairn.catalog import importing

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from codecairn import config
+from codecairn.cli import Suggesting
+from codecairn.cli.index import progress_bar
 from codecairn.errors import CairnError
 
 if TYPE_CHECKING:
@@ -22,10 +24,13 @@ if TYPE_CHECKING:
 _TYPES = ("pattern", "rule", "decision", "issue")
 _COLOURS = {"fresh": "green", "drifted": "yellow", "orphaned": "red", "unknown": None}
 _SOURCES = ("adr", "rules", "commits", "todo")
-_root = click.option("--root", metavar="PATH", help="The project (default: the one you are in).")
+_root = click.option("--root", "--workspace", "root", metavar="PATH", help="The project (default: the one you are in).")
 
 
-@click.group(help="List, show, move or delete what is remembered of a project, or harvest what it has written down.")
+@click.group(
+    cls=Suggesting,
+    help="List, show, move or delete what is remembered of a project, or harvest what it has written down.",
+)
 def command() -> None:
     pass
 
@@ -111,11 +116,12 @@ def import_(root: str | None, file: Any) -> None:
 @click.option("--json", "structured", is_flag=True, help="Print the proposals as JSON and ask nothing.")
 def harvest(root: str | None, sources: tuple[str, ...], ids: tuple[str, ...], every: bool, structured: bool) -> None:
     from codecairn.cancel import Cancel
+    from codecairn.index.run import unheard
     from codecairn.memory.harvest import proposals
 
     project = _project(root)
-    with _told():
-        found = proposals(project, Cancel(), sources or _SOURCES)
+    with _told(), progress_bar() as report:
+        found = proposals(project, Cancel(), sources or _SOURCES, report or unheard)
     unknown = [each for each in ids if each not in found]
     if unknown:
         raise click.UsageError(f"No proposal {', '.join(unknown)}. Run `cairn memory harvest` to see them.")

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from codecairn.cli.index import called
+from codecairn.cli.index import bring_up, called
 from codecairn.cli.search import project_around
 
 _LARGEST_FILE = 1 << 20
@@ -33,7 +33,7 @@ def _outlined(path: Path, limit: int, *, structured: bool) -> bool:
     if not status["indexed"] and not path.is_dir() and not structured:
         return _read(path)
     if status["metadata"]["freshness_status"] != "fresh":
-        called("index_codebase", {"path": str(project)})
+        bring_up(str(project), None)
     inside = path.resolve().relative_to(project).as_posix()
     try:
         answer = called("get_file_outline", {"workspace": str(project), "path": inside, "limit": limit})

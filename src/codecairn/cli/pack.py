@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from codecairn.cli.index import called
+from codecairn.cli.index import bring_up, called, root_option
 from codecairn.cli.search import project_around
 from codecairn.context.pack import DEFAULT_TOKENS, LEAST_TOKENS, MOST_TOKENS
 
@@ -22,7 +22,7 @@ _TITLES = {
     help="Print what is worth reading for a task, within a budget of tokens. Indexes the project if need be."
 )
 @click.argument("task", nargs=-1, required=True)
-@click.option("--root", default=".", metavar="PATH", type=click.Path(path_type=Path), help="The project.")
+@root_option
 @click.option(
     "--tokens", default=DEFAULT_TOKENS, show_default=True, type=click.IntRange(LEAST_TOKENS, MOST_TOKENS),
     help="The budget.",
@@ -30,8 +30,7 @@ _TITLES = {
 @click.option("--json", "structured", is_flag=True, help="Print what build_context_pack answers.")
 def command(task: tuple[str, ...], root: Path, tokens: int, structured: bool) -> None:
     project = str(project_around(root))
-    if called("get_status", {"path": project})["metadata"]["freshness_status"] != "fresh":
-        called("index_codebase", {"path": project})
+    bring_up(project, None)
     pack = called("build_context_pack", {"workspace": project, "task": " ".join(task), "max_tokens": tokens})
     if structured:
         click.echo(json.dumps(pack, indent=2, ensure_ascii=False))

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from codecairn.cli.index import called
+from codecairn.cli.index import bring_up, called, opened
 from codecairn.cli.search import project_around
 
 
@@ -28,8 +28,9 @@ def command(path: str, lines: str | None, deps: bool, ref: str | None, plain: bo
     place = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow a link, which is read_file's to judge
     project = project_around(_nearest(place.parent))
     start, end = _range(lines)
-    if deps and called("get_status", {"path": str(project)}, root=project)["metadata"]["freshness_status"] != "fresh":
-        called("index_codebase", {"path": str(project)}, root=project)
+    opened(project)
+    if deps:
+        bring_up(str(project), None)
     asked = {"path": _inside(place, project), "includeDeps": deps, "ref": ref, "startLine": start, "endLine": end}
     answer = called("read_file", asked, root=project)
     if structured:

@@ -10,15 +10,15 @@ from typing import Any
 
 import click
 
-from codecairn.cli.index import called
-from codecairn.cli.search import brought_up, project_around
+from codecairn.cli.index import bring_up, called, root_option
+from codecairn.cli.search import project_around
 
 _KINDS = ["imports", "calls", "implements", "extends", "references"]
 
 
 @click.command(help="Where a symbol is used: name it, bare or qualified. Indexes the project if need be.")
 @click.argument("symbol")
-@click.option("--root", default=".", metavar="PATH", type=click.Path(path_type=Path), help="The project.")
+@root_option
 @click.option("--path", metavar="PATH", help="The file of the definition that is meant.")
 @click.option("--line", type=click.IntRange(1), help="Its line there.")
 @click.option("--kind", type=click.Choice(_KINDS), help="Only uses of this kind.")
@@ -38,7 +38,7 @@ def command(
     ref: str | None,
 ) -> None:
     project = str(project_around(root))
-    brought_up(project, ref)
+    bring_up(project, ref)
     meant = {"symbol_name": symbol, "workspace": project, "path": path, "line": line, "ref": ref}
     answer = called("find_references", {**meant, "kind": kind, "limit": limit, "include_unresolved": unresolved})
     if structured:

@@ -11,14 +11,14 @@ from typing import Any
 
 import click
 
-from codecairn.cli.index import called
+from codecairn.cli.index import bring_up, called, root_option
 
 _MOST_LINES = 5
 
 
 @click.command(help="Search the code of a project: words, a name, a path, an error message. Indexes it if need be.")
 @click.argument("query", nargs=-1, required=True)
-@click.option("--root", default=".", metavar="PATH", type=click.Path(path_type=Path), help="The project.")
+@root_option
 @click.option("-n", "limit", default=10, show_default=True, type=click.IntRange(1, 100), help="Most results.")
 @click.option("--mode", type=click.Choice(["hybrid", "vector", "keyword"]), default="hybrid", show_default=True)
 @click.option("--language", metavar="NAME", help="Only this language.")
@@ -40,7 +40,7 @@ def command(
     project = str(project_around(root))
     options = {"language": language, "path_filter": path_filter, "ref": ref}
     asked = {"path": project, "query": " ".join(query), "limit": limit, "search_mode": mode, **options}
-    brought_up(project, ref)
+    bring_up(project, ref)
     answer = called("search_code", asked)
     if structured:
         click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
@@ -50,16 +50,10 @@ def command(
         _print(result, words)
         if explain:
             _print_explained(project, asked, result)
+    for warning in answer["metadata"].get("warnings", ()):
+        click.echo(f"warning: {warning}", err=True)
     click.echo(click.style(answer["message"], dim=True), err=True)
     sys.exit(0 if answer["results"] else 1)
-
-
-def brought_up(project: str, ref: str | None) -> None:
-    """What is asked is indexed, as it is now."""
-    if ref is not None:
-        called("index_codebase", {"path": project, "ref": ref})
-    elif called("get_status", {"path": project})["metadata"]["freshness_status"] != "fresh":
-        called("index_codebase", {"path": project})
 
 
 def project_around(root: Path) -> Path:

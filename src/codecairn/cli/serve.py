@@ -22,6 +22,7 @@ _LEVELS = ["debug", "info", "warning", "error"]
 @click.command(help="Serve the tools over stdio, or over HTTP with --http.")
 @click.option(
     "--root",
+    "--workspace",
     "roots",
     multiple=True,
     metavar="PATH",

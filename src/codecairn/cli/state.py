@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from codecairn import config, logs
+from codecairn.cli import Suggesting
 from codecairn.cli.index import progress_bar
 from codecairn.cli.search import project_around
 from codecairn.errors import CairnError
@@ -23,14 +23,20 @@ _DISCOVERIES = "notes/discoveries.jsonl"
 _SHORT = 10
 
 
-@click.group(help="Take what is indexed of a repository's commits to another clone of it, as one file.")
+@click.group(cls=Suggesting, help="Take what is indexed of a repository's commits to another clone of it, as one file.")
 def command() -> None:
     pass
 
 
 def workspace_options(function: Callable[..., Any]) -> Callable[..., Any]:
     where = click.option(
-        "--workspace", default=".", metavar="PATH", type=click.Path(path_type=Path), help="The project."
+        "--workspace",
+        "--root",
+        "workspace",
+        default=".",
+        metavar="PATH",
+        type=click.Path(path_type=Path),
+        help="The project.",
     )
     verbose = click.option("-v", "--verbose", is_flag=True, help="Say more: every ref, and what is done meanwhile.")
     return where(verbose(function))
@@ -114,5 +120,5 @@ def _say_more(done: Any, *, verbose: bool) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int, str], None]]:
-    with progress_bar(hidden=not sys.stderr.isatty()) as report:
+    with progress_bar() as report:
         yield lambda done, total, said: report(done, total or None, said) if report else None

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import click
 
-from codecairn.cli.index import called
+from codecairn.cli.index import called, root_option
 from codecairn.text import number_of
 
 
 @click.command(help="Say whether a project is indexed, how much of it, how fresh, and what was left out.")
-@click.argument("path", default=".", type=click.Path(path_type=Path))
+@click.argument("path", required=False, type=click.Path(path_type=Path))
+@root_option
 @click.option("--json", "structured", is_flag=True, help="Print what get_status answers.")
-def command(path: Path, structured: bool) -> None:
-    value = called("get_status", {"path": str(path.resolve())})
+def command(path: Path | None, root: Path, structured: bool) -> None:
+    value = called("get_status", {"path": str((path or root).resolve())})
     if structured:
         click.echo(json.dumps(value, indent=2, ensure_ascii=False))
         return

@@ -8,13 +8,13 @@ from typing import Any
 
 import click
 
-from codecairn.cli.index import called
-from codecairn.cli.search import brought_up, project_around
+from codecairn.cli.index import bring_up, called, root_option
+from codecairn.cli.search import project_around
 
 
 @click.command(help="The definition of a name with its source, exact before near. Indexes the project if need be.")
 @click.argument("name")
-@click.option("--root", default=".", metavar="PATH", type=click.Path(path_type=Path), help="The project.")
+@root_option
 @click.option("--kind", metavar="KIND", help="Only this kind: fn, method, class, const, field …")
 @click.option("--language", metavar="NAME", help="Only this language.")
 @click.option("--path", metavar="PATH", help="Only below this folder, or matching this glob.")
@@ -32,7 +32,7 @@ def command(
     ref: str | None,
 ) -> None:
     project = str(project_around(root))
-    brought_up(project, ref)
+    bring_up(project, ref)
     filters = {"ref": ref, "kind": kind, "language": language, "path": path}
     answer = called("find_symbol", {"workspace": project, "symbol_name": name, "limit": limit, **filters})
     if structured:

@@ -13,7 +13,15 @@ from codecairn.errors import CairnError
 
 @click.command(help="Undo a link to another project, named by its name or its path. Its index stays.")
 @click.argument("name")
-@click.option("--root", default=".", metavar="PATH", type=click.Path(path_type=Path), help="The project linked from.")
+@click.option(
+    "--root",
+    "--workspace",
+    "root",
+    default=".",
+    metavar="PATH",
+    type=click.Path(path_type=Path),
+    help="The project linked from.",
+)
 def command(name: str, root: Path) -> None:
     from codecairn import links
 

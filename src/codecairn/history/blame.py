@@ -18,6 +18,7 @@ from codecairn.paths import Guard
 from codecairn.source.failures import damage, failure
 from codecairn.source.git import Git, Layout, WorkingTree
 from codecairn.source.process import Finished
+from codecairn.source.refs import resolve
 from codecairn.text import decoded, fence_language
 from codecairn.types import Blame, BlameCommit, BlameLine
 
@@ -87,7 +88,7 @@ def _bad_range(query: BlameQuery, lines: int | None = None) -> InvalidInput:
 def _revision(git: Git, layout: Layout, query: BlameQuery, cancel: Cancel) -> str | None:
     if query.ref is None and not layout.bare:
         return None
-    return git.resolve(query.ref or "HEAD", cancel, param="ref", complaint="Invalid commit reference")
+    return resolve(git, query.ref or "HEAD", cancel, param="ref", complaint="Invalid commit reference")
 
 
 def _lines(query: BlameQuery) -> list[str]:

@@ -10,7 +10,7 @@ from codecairn.history.diff import DiffQuery, diff
 from codecairn.history.log import LogQuery, log
 from codecairn.paths import Guard, printable
 from codecairn.source.git import Git
-from codecairn.source.refs import default_branch
+from codecairn.source.refs import default_branch, resolve
 from codecairn.types import CommitList, Diff
 
 _MOST_COMMITS = 50
@@ -32,8 +32,8 @@ def branch_changes(git: Git, guard: Guard, base: str | None, head: str | None, c
     """From the commit where the head left the base, so that what the base did since is not shown. Without a head, the
     working tree; without a base, the default branch."""
     against = base or _default(git, cancel)
-    tip = git.resolve(head or "HEAD", cancel, param="head", complaint="Unknown ref")
-    left = git.merge_base(git.resolve(against, cancel, param="base", complaint="Unknown ref"), tip, cancel)
+    tip = resolve(git, head or "HEAD", cancel, param="head", complaint="Unknown ref")
+    left = git.merge_base(resolve(git, against, cancel, param="base", complaint="Unknown ref"), tip, cancel)
     if left is None:
         raise MergeBaseFailed(f"{printable(against)} and {printable(head or 'HEAD')} have no history in common")
     query = DiffQuery(left, tip if head else None)

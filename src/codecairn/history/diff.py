@@ -18,6 +18,7 @@ from codecairn.history.log import STATUS
 from codecairn.paths import Guard, printable
 from codecairn.source.failures import failure
 from codecairn.source.git import Git, Layout
+from codecairn.source.refs import resolve
 from codecairn.text import decoded, fence_language
 from codecairn.types import Diff, DiffSummary, FileDiff, FileStatus
 
@@ -74,7 +75,7 @@ class _Sides:
 
 def _sides(git: Git, layout: Layout, query: DiffQuery, cancel: Cancel) -> _Sides:
     commits = {
-        param: git.resolve(ref, cancel, param=param, complaint="Invalid git reference")
+        param: resolve(git, ref, cancel, param=param, complaint="Invalid git reference")
         for param, ref in (("ref1", query.ref1), ("ref2", query.ref2))
         if ref
     }

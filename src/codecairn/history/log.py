@@ -15,6 +15,7 @@ from codecairn.paths import Guard, has_control, printable
 from codecairn.source.failures import failure, lacks_objects
 from codecairn.source.git import Git, Layout
 from codecairn.source.process import Finished
+from codecairn.source.refs import resolve
 from codecairn.text import decoded
 from codecairn.types import Commit, CommitList, FileChange, FileStatus
 
@@ -84,7 +85,7 @@ def _bounds(git: Git, query: LogQuery, cancel: Cancel) -> _Bounds | None:
     """Where the walk starts and what it leaves out; None if there is no commit to start from."""
 
     def commit(ref: str, param: str) -> str:
-        return git.resolve(ref, cancel, param=param, complaint="Invalid commit reference")
+        return resolve(git, ref, cancel, param=param, complaint="Invalid commit reference")
 
     start, param, skip = query.ref, "ref", 0
     until = _date(query.until, "until", dates.until)

@@ -66,6 +66,7 @@ class Activity:
     total: int = 0
     said: str = ""
     report: Report | None = None
+    failure: CairnError | None = None
 
     def __post_init__(self) -> None:
         self.ended = threading.Event()
@@ -238,6 +239,20 @@ class ProjectIndex:
             activity = self._activity = Activity(options, False, Cancel(), is_whole=paths is None)
         return self._performed(activity, unheard, force=False, paths=paths, patience=patience)
 
+    def begin_ref(self, tip: Tip, options: Options) -> Activity:
+        """The run that indexes a ref, begun in the background; another one where that is still under way."""
+        with self._lock:
+            if self._activity is not None:
+                return self._activity
+            activity = self._activity = Activity(options, False, Cancel(), is_whole=False, ref=tip)
+        threading.Thread(target=self._attempt, args=(activity,), name="cairn-ref", daemon=True).start()
+        return activity
+
+    def _attempt(self, activity: Activity) -> None:
+        """Perform a run whose failure is kept for those who wait for it."""
+        with contextlib.suppress(CairnError):
+            self._performed(activity, unheard, force=False, patience=_PATIENCE_S)
+
     def _performed(
         self, activity: Activity, progress: Progress, *, force: bool, patience: float, paths: set[str] | None = None
     ) -> Report:
@@ -252,6 +267,7 @@ class ProjectIndex:
                 activity.report = self._written(activity, told, force=force, paths=paths)
                 self.failure = None
         except CairnError as error:
+            activity.failure = error
             if not isinstance(error, Cancelled | Busy):
                 self.failure = error
             raise

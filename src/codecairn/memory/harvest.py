@@ -12,10 +12,11 @@ secret never is.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from codecairn import redact
 from codecairn.cancel import Cancel
+from codecairn.index.run import Progress, unheard
 from codecairn.memory import discoveries, gleanings
 from codecairn.memory.discoveries import LONGEST, SHORTEST, UNBOUND, Draft, Recorded, said_already
 from codecairn.memory.drift import bound_to_file
@@ -28,11 +29,14 @@ SOURCES: dict[str, Callable[[Project, Cancel], Iterator[Gleaned]]] = {
 }  # fmt: skip
 
 
-def proposals(project: Project, cancel: Cancel, sources: Iterable[str] = SOURCES) -> dict[str, Gleaned]:
+def proposals(
+    project: Project, cancel: Cancel, sources: Sequence[str] = tuple(SOURCES), progress: Progress = unheard
+) -> dict[str, Gleaned]:
     """What could be stored, by an id that stays the same while the source says the same."""
     origins = project.discoveries.origins()
     found: dict[str, Gleaned] = {}
-    for source in sources:
+    for done, source in enumerate(sources):
+        progress(done, len(sources), f"Reading {source}")
         for each in SOURCES[source](project, cancel):
             identity = _identity(each)
             if identity not in found and _origin(each) not in origins and _is_worth_it(project, each):

@@ -16,9 +16,8 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from codecairn.beside import PROSE
-from codecairn.cancel import Cancel
 from codecairn.errors import NotReady
-from codecairn.index.standing import Standing, standing
+from codecairn.index.standing import Standing
 from codecairn.memory.boosts import DIGITS, Boosts, boosts
 from codecairn.memory.drift import Verdict, verdict
 from codecairn.memory.past import Past, pasts
@@ -58,8 +57,6 @@ class Asked:
     chunk_types: tuple[str, ...] = ()
     recent: frozenset[str] = frozenset()
     """Files this connection has read lately."""
-    refs: Mapping[Path, str] = field(default_factory=dict)
-    """The ref to search of a project, by its root; the working tree where it has none."""
 
     @property
     def wants_code(self) -> bool:
@@ -148,15 +145,15 @@ class _Page(NamedTuple):
 
 
 def search_context(
-    projects: Sequence[Project], asked: Asked, session_of: Callable[[Project], SessionRow | None], now: float,
-    cancel: Cancel, names: Mapping[Path, str] = MappingProxyType({}),
+    projects: Sequence[Project], asked: Asked, stand: Callable[[Project], Standing],
+    session_of: Callable[[Project], SessionRow | None], now: float, names: Mapping[Path, str] = MappingProxyType({}),
 ) -> Searched:  # fmt: skip
     """The best of all these projects. The first must be indexed; another that is not is left out, and said. `names`
     are what results call a project, by its root, where that is not its folder's name."""
     answers, warnings = list[_Page](), list[str]()
     first: Standing | None = None
     for project in projects:
-        stands = standing(project.index, cancel, asked.refs.get(project.root))
+        stands = stand(project)
         page = _page(project, stands, asked, session_of(project), now)
         if page is None and first is None:
             raise _no_embeddings(stands)

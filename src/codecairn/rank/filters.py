@@ -10,12 +10,19 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from codecairn.errors import InvalidInput
+from codecairn.nearness import nearest, suggestion
 from codecairn.parse.language import languages
 from codecairn.paths import has_control, module_name, printable
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow
 
 _LONGEST_GLOB = 500
+_OTHER_NAMES = {
+    "c#": "csharp", "c++": "cpp", "cs": "csharp", "golang": "go", "js": "javascript", "jsx": "javascript",
+    "kt": "kotlin", "md": "markdown", "objective-c": "objc", "py": "python", "rb": "ruby", "rs": "rust", "sh": "bash",
+    "shell": "bash", "ts": "typescript",
+}  # fmt: skip
+"""What people call a language besides its name here."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +88,11 @@ def checked_language(name: str) -> str:
     known = {*languages(), "markdown", "rst", "text"}
     wanted = name.strip().lower()
     if wanted not in known:
+        near = [_OTHER_NAMES[wanted]] if wanted in _OTHER_NAMES else nearest(wanted, known)
         raise InvalidInput(
-            f"Unknown language: {printable(name)}", param="language", reason=f"one of {', '.join(sorted(known))}"
-        )
+            f"Unknown language: {printable(name)}", param="language", reason=f"one of {', '.join(sorted(known))}",
+            near=near, remedy=suggestion(near) or None,
+        )  # fmt: skip
     return wanted
 
 

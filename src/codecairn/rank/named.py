@@ -13,14 +13,14 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Any, Literal
 
 from codecairn.beside import place_of
+from codecairn.nearness import SIGILS, nearest_names
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.rank.filters import Filters, qualified_name
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow, View
-from codecairn.words import words_of
 
 Match = Literal["exact", "other_case", "inherited", "near"]
 
@@ -31,15 +31,9 @@ _RECEIVER = re.compile(r"^func\s*\(\s*(?:\w+\s+)?\*?(\w+)[^)]*\)\s*")
 _LOOSE = ".:#/\\ "
 _AROUND = "()*& "
 """What Go writes around the type of a method, `(*Shelf).Put`."""
-_SIGILS = "_$@#!?=~'"
 _DEEPEST = 24
 """Joints, and brackets in each other; what has more is no name."""
 _NEAR_NAMES = 40
-_SHORTEST_NEAR = 3
-"""Letters: what is shorter is near to everything."""
-_MOST_EDITS = 2
-_LONG = 12
-"""Letters of a name in which as many may be wrong; in a shorter one, one."""
 _PLACES = {"code": 0, "beside": 1, "prose": 1, "test": 2}
 
 
@@ -76,15 +70,11 @@ def find(view: View, given: str, filters: Filters) -> list[Named]:
 def near_names(view: View, given: str, most: int = _NEAR_NAMES) -> list[str]:
     """Names close to one that is none, the closest first: it with a part more or less, or a letter wrong; those that
     match it, where it has a `*`."""
-    name = _last(given).name.strip(_SIGILS)
+    name = _last(given).name.strip(SIGILS)
     wanted = name.casefold()
     if "*" in wanted:
         return sorted((each for each in view.names() if fnmatchcase(each.casefold(), wanted)), key=_by_length)[:most]
-    if len(wanted) < _SHORTEST_NEAR:
-        return []
-    stems = [word for word in words_of(name)[:-1] if len(word) >= _SHORTEST_NEAR]
-    scored = ((_distance(wanted, stems, each), len(each), each) for each in view.names())
-    return [each for _, _, each in sorted(each for each in scored if each[0] is not None)[:most]]
+    return nearest_names(name, view.names(), most)
 
 
 def readings(given: str) -> Iterator[Reading]:
@@ -140,7 +130,7 @@ def _note(
 ) -> None:  # fmt: skip
     match, agreeing = _match(file, symbol, reading)
     named = Named(file, symbol, match)
-    order = (_ORDER[match], -agreeing, *_worth(named), rank)
+    order = (_ORDER[match], -agreeing, *worth(named.file, named.symbol), rank)
     key = (file.id, symbol.number)
     if key not in found or order < found[key][0]:
         found[key] = (order, named)
@@ -190,9 +180,8 @@ def _agreeing(place: tuple[str, ...], wanted: tuple[str, ...]) -> int:
     return count
 
 
-def _worth(named: Named) -> tuple[object, ...]:
+def worth(file: FileRow, symbol: SymbolRow) -> tuple[Any, ...]:
     """What a reader wants first among equals: the product's own, what has a body, types and functions before data."""
-    file, symbol = named.file, named.symbol
     is_data = symbol.kind not in TYPES | CALLABLE | {"module"}
     return (
         _PLACES[place_of(file.path, file.language)], is_data, symbol.kind == "field",
@@ -209,49 +198,5 @@ def _near(view: View, given: str, filters: Filters) -> list[Named]:
             if symbol.name == name and filters.keep(file, symbol):
                 agreeing = _match(file, symbol, Reading(around, ""))[1]
                 named = Named(file, symbol, "near")
-                found.append(((-agreeing, order, *_worth(named)), named))
+                found.append(((-agreeing, order, *worth(named.file, named.symbol)), named))
     return [named for _, named in sorted(found, key=lambda each: each[0])]
-
-
-def _distance(wanted: str, stems: list[str], name: str) -> tuple[int, int] | None:
-    """How far a name is from the one that was asked for; None where it is too far."""
-    plain = name.strip(_SIGILS).casefold()
-    extra = len(plain) - len(wanted)
-    if plain.startswith(wanted):
-        return 0 if extra == 0 else 1, extra
-    if extra >= 0 and wanted in plain:
-        return 2, extra
-    most = 1 if len(wanted) < _LONG else _MOST_EDITS
-    if -most <= extra <= most and _shares_a_piece(wanted, plain, most):
-        edits = _edits(wanted, plain, most)
-        if edits is not None:
-            return edits, edits
-    if len(stems) > 1 and all(stem in plain for stem in stems):
-        return 3, extra
-    return (3, -extra) if len(plain) > len(wanted) // 2 and wanted.startswith(plain) else None
-
-
-def _edits(one: str, other: str, most: int) -> int | None:
-    """How many letters are wrong, missing, added or swapped, if no more than so many."""
-    at, shorter = 0, min(len(one), len(other))
-    while at < shorter and one[at] == other[at]:
-        at += 1
-    one, other = one[at:], other[at:]
-    if not one or not other:
-        left = len(one) + len(other)
-        return left if left <= most else None
-    if not most:
-        return None
-    further = [(one[1:], other[1:]), (one[1:], other), (one, other[1:])]
-    if one[0] == other[1:2] and other[0] == one[1:2]:
-        further.append((one[2:], other[2:]))
-    found = [edits for each in further if (edits := _edits(*each, most - 1)) is not None]
-    return min(found) + 1 if found else None
-
-
-def _shares_a_piece(one: str, other: str, most: int) -> bool:
-    """Of more pieces than edits touch one stands where it stood, or nearly: a cheap no for most pairs. An edit touches
-    one piece, a swap two."""
-    size = max(1, len(one) // (most * 2 + 1))
-    starts = range(0, size * (most * 2 + 1), size)
-    return any(other.find(one[at : at + size], max(0, at - most), at + size + most) >= 0 for at in starts)

@@ -25,12 +25,13 @@ def kind_order(kind: str) -> int:
 
 
 def print_references(answer: Fields, reading: Reading) -> str:
-    several = answer.get("candidates") or []
-    if several:
-        head = f"{one_of(len(several), 'symbol')} have this name"
-        parts = [_target(each, reading, reading.room // len(several)) for each in several]
-        return lines([head, *state_lines(answer["metadata"]), "\n\n".join(parts), _hint(answer)])
-    return lines([*_opening(answer, reading), *_body(answer, reading, reading.room), _hint(answer)])
+    others = answer.get("candidates") or []
+    if not others:
+        return lines([*_opening(answer, reading), *_body(answer, reading, reading.room), _hint(answer)])
+    several = [answer, *others]
+    head = f"{one_of(len(several), 'symbol')} have this name; path and line pick one"
+    parts = [_target(each, reading, reading.room // len(several)) for each in several]
+    return lines([head, *state_lines(answer["metadata"]), *parts, _hint(answer)])
 
 
 def _opening(answer: Fields, reading: Reading) -> list[str]:
@@ -98,7 +99,12 @@ def print_graph(graph: Fields, reading: Reading) -> str:
         if direction in (side, "both"):
             rows = list(_Side(graph, nodes, reading, side).rows(first["id"], 1))
             parts += [title if rows else f"{title} nothing in this project", *rows]
-    return lines([*parts, _unbound(graph), _graph_hint(graph)])
+    return lines([*parts, _unbound(graph), *_others(graph), _graph_hint(graph)])
+
+
+def _others(graph: Fields) -> Iterator[str]:
+    for each in graph.get("candidates") or ():
+        yield f"Another of this name: {one_line(each['qualified_name'])}  {one_line(each['path'])}:{each['line_start']}"
 
 
 def _unbound(graph: Fields) -> str | None:

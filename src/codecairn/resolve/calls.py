@@ -17,6 +17,7 @@ from codecairn.cancel import Cancel
 from codecairn.parse.facts import Site
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.engine import Engine
+from codecairn.resolve.oneness import declarations, home
 from codecairn.resolve.references import CONFIDENCE, Reference, references_to
 from codecairn.resolve.values import Definition, Resolver
 from codecairn.store.version import SymbolRow, link_table
@@ -66,6 +67,7 @@ class Calls:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.symbol = engine.symbol
+        self._home = cache(lambda definition: home(engine, definition))
         self._sites = cache(lambda file: _calls_by_symbol(link_table(engine.view.links(file)).sites()))
 
     def walk(self, root: Definition, direction: Direction, depth: int, cancel: Cancel, walk: Walk) -> Iterator[Edge]:
@@ -97,7 +99,8 @@ class Calls:
                 met.add(other)
 
     def node(self, definition: Definition) -> Node:
-        """The first of the overloads that a definition is one of."""
+        """The first of the overloads that a definition is one of, and not where it is only declared."""
+        definition = self._home(definition)
         symbol = self.symbol(definition)
         same = self._engine.scope(definition.file).named[symbol.name]
         return Node(definition.file, next(each.number for each in same if each.path == symbol.path))
@@ -118,7 +121,8 @@ class Calls:
         symbols = self._engine.scope(node.file).symbols
         own = symbols[node.number]
         is_made = own.parent >= 0 and _constructs(own, symbols[own.parent])
-        return [Definition(node.file, each) for each in ((node.number, own.parent) if is_made else (node.number,))]
+        named = [Definition(node.file, each) for each in ((node.number, own.parent) if is_made else (node.number,))]
+        return [each for name in named for each in declarations(self._engine, name)]
 
     def callees(self, node: Node, unbound: Unbound) -> list[Edge]:
         scope = self._engine.scope(node.file)

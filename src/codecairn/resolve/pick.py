@@ -3,22 +3,54 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from codecairn.errors import AmbiguousSymbol, SymbolNotFound
 from codecairn.paths import printable
 from codecairn.rank.filters import qualified_name
+from codecairn.rank.named import worth
 from codecairn.resolve.engine import Engine
+from codecairn.resolve.oneness import Candidate, definition_of, grouped
 from codecairn.resolve.values import Definition
-from codecairn.store.version import SymbolRow
-from codecairn.store.view import FileRow
 
 _JOINTS = re.compile(r"[.:#/\\]+|->")
 _MOST_LISTED = 50
+_MOST_SAID = 5
+MOST_ANSWERED = 5
+"""Symbols of one name that are answered together."""
 
-Candidate = tuple[FileRow, SymbolRow]
+
+@dataclass(frozen=True)
+class Meaning:
+    """A symbol as a reader sees it: the definition that stands for it, and those that are one with it."""
+
+    definition: Definition
+    also: tuple[Definition, ...] = ()
+
+    @property
+    def every(self) -> list[Definition]:
+        return [self.definition, *self.also]
 
 
 def picked(engine: Engine, name: str, path: str | None = None, line: int | None = None) -> Definition:
+    """The one definition that a caller means."""
+    found = _groups(engine, name, path, line)
+    if len(found) > 1:
+        raise _ambiguous(name, found)
+    return definition_of(found[0][0])
+
+
+def meanings(engine: Engine, name: str, path: str | None = None, line: int | None = None) -> list[Meaning]:
+    """What a caller may mean, the likeliest first; too many meanings are an error that lists them."""
+    found = _groups(engine, name, path, line)
+    if len(found) > MOST_ANSWERED:
+        raise _ambiguous(name, found)
+    return [Meaning(definition_of(first), tuple(map(definition_of, also))) for first, *also in found]
+
+
+def _groups(engine: Engine, name: str, path: str | None, line: int | None) -> list[list[Candidate]]:
+    """The symbols of a name, the likeliest first: the product's own before tests, what has a body before what has
+    none."""
     wanted = _parts(name)
     found = [each for each in engine.named(wanted[-1]) if _is_named(each, wanted)] if wanted else []
     if path is not None:
@@ -29,9 +61,7 @@ def picked(engine: Engine, name: str, path: str | None = None, line: int | None 
     if not found:
         place = f" at {printable(path)}" + (f":{line}" if line else "") if path else ""
         raise SymbolNotFound(f"No symbol named {printable(name)}{place}", symbol_name=printable(name))
-    if len(found) > 1:
-        raise _ambiguous(name, found)
-    return Definition(found[0][0].id, found[0][1].number)
+    return grouped(engine, sorted(found, key=lambda each: worth(*each)))
 
 
 def _parts(name: str) -> list[str]:
@@ -69,20 +99,19 @@ def _type_or_constructor(found: list[Candidate], wanted: list[str]) -> list[Cand
     return [each for each in found if each not in made]
 
 
-def _ambiguous(name: str, found: list[Candidate]) -> AmbiguousSymbol:
-    listed = sorted(
-        (
-            {
-                "qualified_name": qualified_name(file, symbol), "kind": symbol.kind, "path": file.path,
-                "line_start": symbol.name_line,
-            }
-            for file, symbol in found
-        ),
-        key=lambda each: (str(each["qualified_name"]), str(each["path"])),
-    )  # fmt: skip
-    names = ", ".join(str(each["qualified_name"]) for each in listed[:5])
+def _ambiguous(name: str, found: list[list[Candidate]]) -> AmbiguousSymbol:
+    firsts = [group[0] for group in found]
+    listed = [
+        {
+            "qualified_name": qualified_name(file, symbol), "kind": symbol.kind, "path": file.path,
+            "line_start": symbol.name_line,
+        }
+        for file, symbol in firsts[:_MOST_LISTED]
+    ]  # fmt: skip
+    said = [f"{each['qualified_name']} ({each['path']}:{each['line_start']})" for each in listed[:_MOST_SAID]]
+    more = f" and {len(found) - _MOST_SAID} more" if len(found) > _MOST_SAID else ""
     return AmbiguousSymbol(
-        f"{printable(name)} is {len(found)} symbols: {names}{' …' if len(found) > 5 else ''}",
-        param="symbol_name", candidates=listed[:_MOST_LISTED], total_candidates=len(found),
-        remedy="Call again with one of the qualified names in candidates, or with its path and line.",
+        f"{printable(name)} is {len(found)} symbols: {', '.join(said)}{more}",
+        param="symbol_name", candidates=listed, total_candidates=len(found),
+        remedy=f"Call again with a qualified name, such as {listed[0]['qualified_name']}.",
     )  # fmt: skip

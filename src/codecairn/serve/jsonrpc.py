@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import msgspec
 
 from codecairn.connection import Connection
+from codecairn.nearness import nearest, suggestion
 from codecairn.paths import printable
 from codecairn.serve import Service
 from codecairn.tools import Registry, Tool
@@ -179,9 +179,9 @@ class BareDoor:
 
 
 def unknown_tool(registry: Registry, name: Any) -> dict[str, Any]:
-    near = get_close_matches(name, registry.tools, 3) if isinstance(name, str) else []
-    remedy = f"Did you mean {', '.join(near)}?" if near else "tools/list names the tools of this server."
-    return {"param": "name", "reason": f"Unknown tool: {printable(str(name))}", "remedy": remedy}
+    near = nearest(name, registry.tools) if isinstance(name, str) else []
+    remedy = suggestion(near, "tools/list names the tools of this server.")
+    return {"param": "name", "reason": f"Unknown tool: {printable(str(name))}", "near": near, "remedy": remedy}
 
 
 def tool_result(reply: Reply, *, with_value: bool = True) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, InvalidInput, RefNotFound
+from codecairn.nearness import nearest, suggestion
 from codecairn.paths import has_control
 from codecairn.source.git import OBJECT_ID, Git
 
@@ -26,11 +27,22 @@ def tip_of(git: Git, ref: str, cancel: Cancel, *, param: str = "ref") -> Tip:
     branch = _branch(git, ref, cancel)
     if branch is not None:
         return Tip(ref, branch)
-    commit = git.resolve(ref, cancel, param=param, complaint="Unknown ref")
+    commit = resolve(git, ref, cancel, param=param, complaint="Unknown ref")
     full = _full_name(git, ref, cancel)
     short = _short(full)
     is_hidden = bool(short) and _branch(git, short, cancel) not in (None, commit)
     return Tip((full if is_hidden else short) or commit, commit)
+
+
+def resolve(git: Git, ref: str, cancel: Cancel, *, param: str, complaint: str) -> str:
+    """The commit that a caller's ref stands for. The error about an unknown one names the nearest."""
+    try:
+        return git.resolve(ref, cancel, param=param, complaint=complaint)
+    except RefNotFound as error:
+        near = nearest(ref, tips(git, cancel))
+        error.data["near"] = near
+        error.remedy = suggestion(near, error.remedy)
+        raise
 
 
 def _full_name(git: Git, ref: str, cancel: Cancel) -> str:

@@ -8,10 +8,12 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from codecairn.errors import EmptyQuery
+from codecairn.index.standing import Standing, standing
 from codecairn.links import Linked, linked
 from codecairn.memory.search import Asked, Found, Searched, search_context
+from codecairn.project import Project
 from codecairn.tools import Call, context_text, tool
-from codecairn.tools.views import Ref
+from codecairn.tools.views import Ref, UnlistedRoot, looked_at, project_of
 from codecairn.types import Wire
 
 _SHORTEST_QUERY, _LONGEST_QUERY = 3, 500
@@ -77,19 +79,21 @@ def context_search(
     projectScope: Annotated[Literal["current", "all_linked"], Meta(description="Projects")] = "current",
     chunkType: Annotated[list[ChunkType] | None, Meta(description="function class method interface type")] = None,
     ref: Ref = None,
+    workspace: UnlistedRoot = None,
 ) -> ContextAnswer:
     """Code, past decisions, rules and sessions in one ranking. Use it before you decide or change anything."""
     began = time.perf_counter()
     if len(query.strip()) < _SHORTEST_QUERY:
         raise EmptyQuery("Query must be at least 3 characters", param="query", reason="shorter than 3 characters")
     asked = Asked(
-        query, limit, type, (module or "").strip(), tuple(chunkType or ()), frozenset(call.connection.recent_files),
-        call.connection.refs | ({call.project.root: ref} if ref is not None else {}),
-    )  # fmt: skip
-    sessions, scope = call.registry.sessions, _scope(call, projectScope)
+        query, limit, type, (module or "").strip(), tuple(chunkType or ()), frozenset(call.connection.recent_files)
+    )
+    own, sessions = project_of(call, workspace), call.registry.sessions
+    scope = _scope(call, own, projectScope)
     found = search_context(
-        [call.project, *scope.projects], asked, lambda project: sessions.current(call.connection, project),
-        sessions.clock(), call.cancel, scope.names,
+        [own, *scope.projects], asked,
+        lambda project: looked_at(call, own, ref) if project is own else _stand(call, project),
+        lambda project: sessions.current(call.connection, project), sessions.clock(), scope.names,
     )  # fmt: skip
     ms = (time.perf_counter() - began) * 1000
     warnings = [*scope.warnings, *([_NOTHING_IN_COMMON] if asked.chunk_types and type != "all" else [])]
@@ -100,11 +104,15 @@ def context_search(
     )  # fmt: skip
 
 
-def _scope(call: Call, scope: str) -> Linked:
+def _stand(call: Call, project: Project) -> Standing:
+    return standing(project.index, call.cancel, call.ref_for(project, None))
+
+
+def _scope(call: Call, project: Project, scope: str) -> Linked:
     """What is searched besides the current project."""
     if scope == "current":
         return Linked()
-    found = linked(call.project, call.projects)
+    found = linked(project, call.projects)
     return found if found.projects or found.warnings else Linked(warnings=["No projects are linked to this one."])
 
 

@@ -12,9 +12,8 @@ from codecairn.diff.hunks import hunk_lines
 from codecairn.diff.symbols import symbol_changes
 from codecairn.diff.values import ChangeType, FileStatus, Place, SymbolChange
 from codecairn.diff.values import FileChange as Compared
-from codecairn.errors import MergeBaseFailed, NotReady, RefNotFound
-from codecairn.index.run import Options
-from codecairn.index.standing import LIVE, Standing, scope_of
+from codecairn.errors import MergeBaseFailed, RefNotFound
+from codecairn.index.standing import LIVE, Standing
 from codecairn.parse.kinds import CALLABLE
 from codecairn.project import Project
 from codecairn.rank.explain import SHORT_KINDS
@@ -24,15 +23,17 @@ from codecairn.resolve.engine import Engine
 from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.resolve.references import Reference, references_to
 from codecairn.resolve.values import Definition
-from codecairn.source.refs import default_branch, tip_of
+from codecairn.source.refs import default_branch
 from codecairn.source.walk import is_test
 from codecairn.store.index import IndexStore
-from codecairn.store.layers import Layer, Scope
+from codecairn.store.layers import Layer
 from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
+from codecairn.tools.nearby import unmatched
+from codecairn.tools.readiness import Patience
 from codecairn.tools.references import symbol_around
-from codecairn.tools.views import Workspace, clamped, looked_at, newest, project_of
+from codecairn.tools.views import Workspace, clamped, looked_at, newest, project_of, unindexed
 
 _MOST_CHANGES = 1000
 _NEAREST = 5
@@ -123,13 +124,16 @@ def diff_context(
     filters = Filters(path_filter=checked_path(path_filter)) if path_filter else Filters()
     offset = offset_of(cursor)
     limit, clamping = clamped(limit, _MOST_CHANGES)
-    base = _indexed(call, project, base_ref or _default(call, project))
+    patience = Patience(call)
+    base = _indexed(call, project, base_ref or _default(call, project), patience)
     asked = head_ref or call.connection.refs.get(project.root) or "HEAD"
-    head = _indexed(call, project, asked)
+    head = _indexed(call, project, asked, patience)
     parted = _merge_base(call, project, base.layer, head.layer)
     changed, all_rows = _compared(call, project, parted, head)
     files = [each for each in changed.files if _is_wanted(filters, each.path, each.old_path)]
     rows = [each for each in all_rows if _is_wanted(filters, *_paths(each))]
+    if not files:
+        clamping += newest(head.stands, project, lambda view: unmatched(view, filters)) or []
     page = rows[offset : offset + limit]
     more = offset + limit < len(rows)
     at_base = _callers(call, project, base, [each.before for each in page])
@@ -188,26 +192,11 @@ class _Indexed(NamedTuple):
     layer: Layer
 
 
-def _indexed(call: Call, project: Project, ref: str) -> _Indexed:
-    """A ref as git has it now: what the index has not of it yet is indexed first."""
-    stands = _caught_up(call, project, ref) if ref != LIVE else looked_at(call, project, LIVE)
+def _indexed(call: Call, project: Project, ref: str, patience: Patience) -> _Indexed:
+    stands = looked_at(call, project, ref, patience)
     if stands.layer is None or stands.opened is None:
-        raise NotReady("Project not indexed", details=stands.warnings)
+        raise unindexed(project, stands)
     return _Indexed(stands, stands.opened.store, stands.layer)
-
-
-def _caught_up(call: Call, project: Project, ref: str) -> Standing:
-    tip = tip_of(project.git, ref, call.cancel)
-    try:
-        stands = looked_at(call, project, tip.name)
-        if stands.layer is not None and stands.layer.head == tip.commit:
-            return stands
-    except (RefNotFound, NotReady):
-        pass  # git has it, so it can be indexed
-    opened = project.index.opened()
-    scope = scope_of(project.index, opened, call.cancel) if opened else Scope("")
-    project.index.index(Options(scope.tests, scope.vendor), force=False, cancel=call.cancel, ref=tip)
-    return looked_at(call, project, tip.name)
 
 
 def _default(call: Call, project: Project) -> str:

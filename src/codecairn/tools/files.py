@@ -20,11 +20,13 @@ from codecairn.project import Project
 from codecairn.reading.files import print_file
 from codecairn.resolve.importers import imported
 from codecairn.resolve.rules import rules_of
+from codecairn.source.refs import resolve
 from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
 from codecairn.tools.cut import budget, encoded
+from codecairn.tools.nearby import suggesting_paths
 from codecairn.tools.outline import OutlineSymbol, nested_symbols
-from codecairn.tools.views import Ref, looked_at, newest
+from codecairn.tools.views import Ref, UnlistedRoot, looked_at, newest, project_of
 
 _MOST_DEPENDENCIES = 200
 _MOST_CHARACTERS = 500_000
@@ -87,10 +89,13 @@ def read_file(
     endLine: LastLine = None,
     lineNumbers: Annotated[bool, Meta(description="Number the lines")] = False,
     ref: Ref = None,
+    workspace: UnlistedRoot = None,
 ) -> ReadFile:
     """A file of any branch; a long one by its outline and in pages. Use it when you know the path."""
-    reader = _Reader(call, call.project, ref, commit_for(call, call.project, ref))
-    file = reader.read(path)
+    project = project_of(call, workspace)
+    reader = _Reader(call, project, ref, commit_for(call, project, ref))
+    with suggesting_paths(project, path, call.cancel, reader.commit):
+        file = reader.read(path)
     extent = extent_of(file, startLine, endLine)
     shown = file.lines[extent.first - 1 : extent.last]
     loaded = _loaded(reader, file) if includeDeps and maxDepth else _Loaded()
@@ -133,7 +138,7 @@ def commit_for(call: Call, project: Project, ref: str | None) -> str:
     named = call.ref_for(project, ref)
     if named is None:
         return ""
-    return project.git.resolve(named, call.cancel, param="ref", complaint="Invalid commit reference")
+    return resolve(project.git, named, call.cancel, param="ref", complaint="Invalid commit reference")
 
 
 @dataclass(frozen=True)

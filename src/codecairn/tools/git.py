@@ -12,6 +12,8 @@ from codecairn.history.diff import DiffQuery
 from codecairn.history.log import LogQuery
 from codecairn.tools import Call, render, tool
 from codecairn.tools.cursor import Cursor
+from codecairn.tools.nearby import suggesting_paths
+from codecairn.tools.views import UnlistedRoot, project_of
 from codecairn.types import Blame, CommitList, Diff
 
 # The bound is in the schema; breaking it is answered with the range itself rather than with the schema's words.
@@ -29,10 +31,13 @@ def git_log(
     maxCount: Annotated[int, Meta(ge=1, le=100, description="Most commits")] = 10,
     ref: Annotated[str | None, Meta(description="Branch, tag or commit to start from (default HEAD)")] = None,
     cursor: Cursor = None,
+    workspace: UnlistedRoot = None,
 ) -> CommitList:
     """Commits with their files. Use it to learn when and why something changed."""
     query = LogQuery(filePath, since, until, author, ref, maxCount, cursor)
-    return history.log(call.project.git, call.project.guard, query, call.cancel)
+    project = project_of(call, workspace)
+    with suggesting_paths(project, filePath, call.cancel):
+        return history.log(project.git, project.guard, query, call.cancel)
 
 
 @tool(family="history", markdown=render.blame)
@@ -43,10 +48,13 @@ def git_blame(
     startLine: Annotated[LineNumber, Meta(description="First line, counted from 1")] = None,
     endLine: Annotated[LineNumber, Meta(description="Last line, inclusive")] = None,
     ref: Annotated[str | None, Meta(description="Read the file there")] = None,
+    workspace: UnlistedRoot = None,
 ) -> Blame:
     """Which commit wrote each line, through moves and copies. Use it on a line that looks odd."""
     query = BlameQuery(filePath, startLine, endLine, ref)
-    return history.blame(call.project.git, call.project.guard, query, call.cancel)
+    project = project_of(call, workspace)
+    with suggesting_paths(project, filePath, call.cancel):
+        return history.blame(project.git, project.guard, query, call.cancel)
 
 
 @tool(family="history", markdown=render.diff)
@@ -58,10 +66,12 @@ def git_diff(
     filePath: Annotated[str | None, Meta(description="Only this file or folder")] = None,
     summary: Annotated[bool, Meta(description="Only the files with their line counts")] = False,
     cursor: Cursor = None,
+    workspace: UnlistedRoot = None,
 ) -> Diff:
     """What differs between refs, or (no refs) is unstaged; a large diff as a summary. Use it for the lines."""
     del cursor  # the value is whole; only its text is read in pages
     query = DiffQuery(ref1, ref2, filePath, summary)
-    found = history.diff(call.project.git, call.project.guard, query, call.cancel)
+    project = project_of(call, workspace)
+    found = history.diff(project.git, project.guard, query, call.cancel)
     call.sequence = repr([(each.path, each.status, each.insertions, each.deletions) for each in found.files])
     return found

@@ -7,31 +7,30 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
-from codecairn.errors import AmbiguousSymbol, NoEdgesAvailable, SymbolNotFound
+from codecairn.errors import NoEdgesAvailable
 from codecairn.index.standing import Standing
 from codecairn.rank.explain import SHORT_KINDS
-from codecairn.rank.filters import Filters, module_of, qualified_name
-from codecairn.rank.named import find
+from codecairn.rank.filters import module_of, qualified_name
 from codecairn.reading.references import print_graph
 from codecairn.resolve.calls import Calls, Direction, Edge, Node, Walk
 from codecairn.resolve.engine import Engine
-from codecairn.resolve.pick import picked
+from codecairn.resolve.pick import meanings
 from codecairn.resolve.values import Definition
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.cut import budget
-from codecairn.tools.references import ReferredSymbol, referred
+from codecairn.tools.nearby import suggesting_names
+from codecairn.tools.references import ReferredSymbol, referred, weigh
 from codecairn.tools.symbols import SymbolName, check_name
-from codecairn.tools.views import Ref, Workspace, looked_at, newest, project_of
+from codecairn.tools.views import Ref, Workspace, looked_at, newest, project_of, unindexed
 
 _ROW = 110
 """Characters of an edge or of a node, beside its names."""
 _AROUND_ROWS = 2_000
 _ORDINARY = 60
-_NEAR = 5
 
 
 class GraphNode(Struct, frozen=True, kw_only=True):
@@ -62,6 +61,8 @@ class CallGraph(Struct, frozen=True, kw_only=True):
     external_count: int
     metadata: dict[str, Any]
     next_cursor: str | None = None
+    candidates: list[ReferredSymbol] | None = None
+    """The other symbols of a bare name, where it has several: `symbol` is the likeliest."""
 
 
 @tool(family="refs", reading=print_graph)
@@ -76,7 +77,7 @@ def get_call_graph(
     workspace: Workspace = None,
     ref: Ref = None,
 ) -> CallGraph:
-    """Who calls a function and what it calls, several calls far. Use it to see what a change reaches."""
+    """Who calls a function and what it calls, up to `depth` calls away. Use it to see what a change reaches."""
     project = project_of(call, workspace)
     stands = looked_at(call, project, ref)
     check_name(symbol_name)
@@ -84,29 +85,18 @@ def get_call_graph(
 
     def answer(view: View) -> CallGraph:
         engine = Engine(view)
-        root, walk = _meant(engine, symbol_name), Walk()
+        with suggesting_names(view, symbol_name):
+            (root, _), *others = weigh(engine, meanings(engine, symbol_name))
+        walk = Walk()
         edges = Calls(engine).walk(root, direction, depth, call.cancel, walk)
         page = _page(engine, edges, offset, limit)
-        return _answered(engine, root, walk, page, stands)
+        graph = _answered(engine, root, walk, page, stands)
+        return structs.replace(graph, candidates=[referred(engine, each) for each, _ in others] or None)
 
     found = newest(stands, project, answer)
     if found is None:
-        raise NoEdgesAvailable("Calls are not indexed yet", details=stands.warnings)
+        raise unindexed(project, stands, NoEdgesAvailable)
     return found
-
-
-def _meant(engine: Engine, name: str) -> Definition:
-    try:
-        return picked(engine, name)
-    except AmbiguousSymbol as error:
-        error.remedy = (
-            "Call again with one of the qualified names in candidates, or with its file before it: path:name."
-        )
-        raise
-    except SymbolNotFound as error:
-        near = find(engine.view, name, Filters())[:_NEAR]
-        error.data["near"] = [qualified_name(each.file, each.symbol) for each in near]
-        raise
 
 
 @dataclass(frozen=True)

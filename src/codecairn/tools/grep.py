@@ -13,6 +13,7 @@ from codecairn.files.gitgrep import GitGrep
 from codecairn.files.grep import Engine, Found, Match, Query, Time, search
 from codecairn.files.ripgrep import Ripgrep
 from codecairn.files.scan import Scan
+from codecairn.paths import printable
 from codecairn.project import Project
 from codecairn.rank.filters import path_matcher
 from codecairn.reading.grep import print_grep
@@ -21,7 +22,7 @@ from codecairn.source.refs import is_repository
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.files import commit_for
-from codecairn.tools.views import Ref
+from codecairn.tools.views import Ref, UnlistedRoot, project_of
 
 TIMEOUT_S = 10.0
 Around = Annotated[int, Meta(ge=0, le=10)]
@@ -71,19 +72,21 @@ def grep_codebase(
     context: Annotated[Around | None, Meta(description="Lines around each match")] = None,
     cursor: Cursor = None,
     ref: Ref = None,
+    workspace: UnlistedRoot = None,
 ) -> Grep:
     """Every line that matches a regular expression, of any branch. Use it for exact text."""
     began = time.perf_counter()
     query, offset = _query(pattern, filePattern, caseSensitive=caseSensitive), offset_of(cursor)
-    commit = commit_for(call, call.project, ref)
-    engine = _engine(call, call.project, commit)
-    found = search(engine, call.project.guard, query, offset, limit, Time(TIMEOUT_S, call.cancel), context)
+    project = project_of(call, workspace)
+    commit = commit_for(call, project, ref)
+    engine = _engine(call, project, commit)
+    found = search(engine, project.guard, query, offset, limit, Time(TIMEOUT_S, call.cancel), context)
     after = offset + len(found.matches) + found.unreadable
     call.sequence = f"{commit} {found.total}"
     return Grep(
         matches=[_row(each) for each in found.matches], pattern=pattern, totalMatches=found.total,
         filesSearched=found.tally.searched, searchTime=round((time.perf_counter() - began) * 1000, 1),
-        engine=engine.name, message=_message(pattern, found), binaryFiles=found.tally.binary or None,
+        engine=engine.name, message=_message(pattern, filePattern, found), binaryFiles=found.tally.binary or None,
         unreadableFiles=found.tally.unreadable, incomplete=not found.tally.is_whole, commit=commit or None,
         next_cursor=str(after) if after < found.total else None,
     )  # fmt: skip
@@ -96,12 +99,14 @@ def _row(each: Match) -> GrepMatch:
     )  # fmt: skip
 
 
-def _message(pattern: str, found: Found) -> str | None:
+def _message(pattern: str, wanted: str | None, found: Found) -> str | None:
     count = f"{found.tally.searched:,}"
     stopped = f"Stopped after {TIMEOUT_S:g} s with at least {count} files searched. Narrow it by filePattern."
     if found.total:
         return None if found.tally.is_whole else stopped
     none = f"No matches found for pattern '{pattern}'"
+    if wanted is not None and not found.tally.searched and found.tally.is_whole:
+        return f"{none}: no file matches filePattern {printable(wanted)}"
     return none if found.tally.is_whole else f"{none}. {stopped}"
 
 

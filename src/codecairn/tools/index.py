@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
@@ -20,10 +19,13 @@ from codecairn.store.lexical import size_of
 from codecairn.store.schema import SCHEMA
 from codecairn.text import number_of
 from codecairn.tools import Call, tool
+from codecairn.tools.readiness import Progress
+from codecairn.tools.views import UnlistedRoot, project_of
 
 _MOST_ERRORS = 100
-_PROGRESS_EVERY_S = 0.1
-ProjectPath = Annotated[str, Meta(description="Absolute path of the project root", min_length=1)]
+ProjectPath = Annotated[
+    Annotated[str, Meta(min_length=1)] | None, Meta(description="Project root (default: the served one)")
+]
 
 
 class SkippedFiles(Struct, frozen=True, kw_only=True):
@@ -63,18 +65,19 @@ class Indexed(Struct, frozen=True, kw_only=True):
 def index_codebase(
     call: Call,
     *,
-    path: ProjectPath,
+    path: ProjectPath = None,
     force_reindex: Annotated[bool, Meta(description="Build anew, unchanged files too")] = False,
     include_tests: Annotated[bool, Meta(description="Index test files")] = True,
     include_vendor: Annotated[bool, Meta(description="Index vendored code")] = False,
     ref: Annotated[str | None, Meta(description="Branch, tag or commit to index, without a checkout")] = None,
+    workspace: UnlistedRoot = None,
 ) -> Indexed:
     """Index another project or a branch; the served project is kept indexed. Use it for what the server does not do
     itself."""
-    project = call.projects.named(path, param="path")
+    project = project_of(call, workspace, path)
     options, index = Options(include_tests, include_vendor), project.index
     tip = tip_of(project.git, ref, call.cancel) if ref not in (None, LIVE) else None
-    report = index.index(options, force=force_reindex, cancel=call.cancel, progress=_Told(call), ref=tip)
+    report = index.index(options, force=force_reindex, cancel=call.cancel, progress=Progress(call), ref=tip)
     stands = standing(index, call.cancel, tip.name if tip else None)
     errors = [FailedFile(file=file, error=why) for file, why in sorted({**report.broken, **report.failed}.items())]
     return Indexed(
@@ -83,21 +86,6 @@ def index_codebase(
         errors=errors[:_MOST_ERRORS], message=_message(report),
         metadata=_said(stands, report, is_cut=len(errors) > _MOST_ERRORS),
     )  # fmt: skip
-
-
-class _Told:
-    """Progress as a client may be told it: it only ever grows, and not for every file of thousands."""
-
-    def __init__(self, call: Call) -> None:
-        self._call = call
-        self._done = -1
-        self._due = 0.0
-
-    def __call__(self, done: int, total: int, said: str) -> None:
-        now = time.monotonic()
-        if done > self._done and (now >= self._due or done == total):
-            self._done, self._due = done, now + _PROGRESS_EVERY_S
-            self._call.progress(done, total or None, said)
 
 
 def _said(stands: Standing, report: Report, *, is_cut: bool) -> dict[str, Any]:
@@ -176,9 +164,9 @@ class Status(Struct, frozen=True, kw_only=True):
 
 
 @tool(family="index", reading=print_status)
-def get_status(call: Call, *, path: ProjectPath) -> Status:
+def get_status(call: Call, *, path: ProjectPath = None, workspace: UnlistedRoot = None) -> Status:
     """What is indexed, how fresh, what was left out and why. Use it when a search misses something."""
-    project = call.projects.named(path, param="path")
+    project = project_of(call, workspace, path)
     stands = standing(project.index, call.cancel)
     activity = project.index.activity
     progress = IndexProgress(files_done=activity.done, files_total=activity.total) if activity else None

@@ -18,8 +18,9 @@ from codecairn.reading.memory import print_forgotten, print_remembered
 from codecairn.store.discoveries import DiscoveryRow
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
+from codecairn.tools.nearby import suggesting_paths
 from codecairn.tools.symbols import LONGEST_NAME, check_name
-from codecairn.tools.views import looked_at, newest
+from codecairn.tools.views import glance, looked_at, newest
 
 
 class Discovery(Struct, frozen=True, kw_only=True):
@@ -66,8 +67,9 @@ def remember(
     """Keep what you learnt and the code does not say, for later sessions. Use it with path or symbol: then it tells
     when that changed."""
     project = call.project
-    stands = looked_at(call, project)
-    binding = _binding(project, stands, path, symbol)
+    stands = looked_at(call, project) if symbol is not None else glance(call, project)
+    with suggesting_paths(project, path, call.cancel):
+        binding = _binding(project, stands, path, symbol)
     inferred = module_name(binding.path, project.name) if binding.path else None
     session = call.registry.sessions.id_of(call.connection, project)
     draft = Draft(type, content, module or inferred, binding)
@@ -85,7 +87,7 @@ def forget(
     id: Annotated[str, Meta(description="Of the discovery", min_length=1)],  # noqa: A002 - as above
 ) -> ForgottenDiscovery:
     """Delete a discovery. Use it on what is wrong."""
-    stands = looked_at(call, call.project)
+    stands = glance(call, call.project)
     row = discoveries.forget(call.project.discoveries, id)
     return ForgottenDiscovery(forgotten=True, id=row.id, content=row.content, metadata=stands.metadata())
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
 from codecairn.beside import PROSE
 from codecairn.errors import NotFound
+from codecairn.nearness import nearest_paths, suggestion
 from codecairn.parse.facts import Symbol
 from codecairn.paths import printable
 from codecairn.project import Project
@@ -23,7 +22,8 @@ from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.cut import budget
-from codecairn.tools.views import Ref, Workspace, newest, project_of, ready
+from codecairn.tools.nearby import known_paths
+from codecairn.tools.views import Ref, Workspace, newest, project_of, ready, unindexed
 
 _AROUND_ROWS = 1_500
 """Characters of an answer that are no symbols."""
@@ -37,8 +37,6 @@ _MOST_OF_A_FILE = 40
 _MOST_FOLDERS = 60
 _UNDER = " > "
 """Between the headings that a part of a document stands under."""
-_MOST_NEAR = 5
-_NEAR_RATIO = 0.7
 
 
 Limit = Annotated[
@@ -106,7 +104,8 @@ def get_file_outline(
     stands = ready(call, project, ref)
     given, offset = project.guard.inside(path), offset_of(cursor)
     page = newest(stands, project, lambda view: _page(view, project, given, offset, limit))
-    page = page or _Page([], [], 0, 0, 0, None)
+    if page is None:
+        raise unindexed(project, stands)
     metadata = stands.metadata("complete" if page.after is None else "truncated")
     if page.complaint:
         metadata["warnings"] = [*stands.warnings, page.complaint]
@@ -279,26 +278,8 @@ def _unknown(view: View, project: Project, path: str) -> NotFound:
             f"{path} is not in the index: ignored by git or by the index's options, or newer than the index", path=path,
             state="not_indexed", remedy="Run index_codebase; if it stays out, read the file itself.",
         )  # fmt: skip
-    near = _near(view, path)
-    said = {"remedy": f"Did you mean {near[0]}?"} if near else {}
+    near = nearest_paths(path, known_paths(view))
     return NotFound(
-        f"No such file or folder: {printable(path)}", path=printable(path), state="unknown", near=near, **said
-    )
-
-
-def _near(view: View, path: str) -> list[str]:
-    """Files and folders whose last name is this one, else nearly this one."""
-    name = posixpath.basename(path).casefold()
-    known: dict[str, list[str]] = {}
-    for each in _paths(view):
-        known.setdefault(posixpath.basename(each).casefold(), []).append(each)
-    names = [name] if name in known else get_close_matches(name, known, _MOST_NEAR, _NEAR_RATIO)
-    return [each for close in names for each in sorted(known[close], key=len)][:_MOST_NEAR]
-
-
-def _paths(view: View) -> set[str]:
-    files = {each.path for each in view.files()}
-    folders = {posixpath.dirname(each) for each in files}
-    while further := {posixpath.dirname(each) for each in folders} - folders:
-        folders |= further
-    return files | (folders - {""})
+        f"No such file or folder: {printable(path)}", path=printable(path), state="unknown", near=near,
+        remedy=suggestion(near) or None,
+    )  # fmt: skip

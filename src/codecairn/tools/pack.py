@@ -22,7 +22,7 @@ from codecairn.store.view import View
 from codecairn.text import CHARACTERS_PER_TOKEN
 from codecairn.tools import Call, tool
 from codecairn.tools.cut import encoded
-from codecairn.tools.views import Ref, Workspace, epoch, newest, project_of, ready
+from codecairn.tools.views import Ref, Workspace, epoch, newest, project_of, ready, unindexed
 
 _LONGEST_TASK = 2_000
 # The bounds are in the schema; breaking them has an error of its own.
@@ -69,7 +69,9 @@ def build_context_pack(
         known = partial(_written, project, view, epoch(stands), task)
         return Gatherer(view, task, call.cancel).gathered(found.results, known)
 
-    materials = newest(stands, project, gathered) or []
+    materials = newest(stands, project, gathered)
+    if materials is None:
+        raise unindexed(project, stands)
     metadata = stands.metadata()
     if said := [*stands.warnings, *warnings]:
         metadata["warnings"] = [each[:_LONGEST_WARNING] for each in said]

@@ -5,32 +5,32 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeVar
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
-from codecairn.errors import InvalidInput, NoEdgesAvailable, SymbolNotFound
+from codecairn.beside import place_of
+from codecairn.errors import InvalidInput, NoEdgesAvailable
 from codecairn.index.standing import Standing
-from codecairn.project import Project
 from codecairn.rank.explain import SHORT_KINDS
-from codecairn.rank.filters import Filters, module_of, qualified_name
-from codecairn.rank.search import Question
+from codecairn.rank.filters import module_of, qualified_name
 from codecairn.reading.references import kind_order, print_references
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.identity import stable_id, symbol_id
-from codecairn.resolve.pick import picked
-from codecairn.resolve.references import Reference, Unresolved, references_to
+from codecairn.resolve.oneness import references_to_all
+from codecairn.resolve.pick import Meaning, meanings
+from codecairn.resolve.references import Found, Reference, Unresolved
 from codecairn.resolve.values import Definition
 from codecairn.source.walk import is_test
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
-from codecairn.tools.views import Ref, Workspace, clamped, epoch, looked_at, newest, project_of
+from codecairn.tools.nearby import suggesting_names
+from codecairn.tools.views import Ref, Workspace, clamped, looked_at, newest, project_of, unindexed
 
 EdgeType = Literal["imports", "calls", "implements", "extends", "references"]
 SymbolName = Annotated[
     str, Meta(description="Bare or qualified: pkg.Type.method, mod::fn, a/b.ts:fn", min_length=1, max_length=500)
 ]
 _MOST_REFERENCES = 1000
-_NEAR = 5
 _LONGEST_CONTEXT = 400
 """Characters; of a longer line the part around the reference is shown."""
 
@@ -62,6 +62,13 @@ class ReferenceRow(UnresolvedRow, frozen=True, kw_only=True):
     resolver: str
 
 
+class CandidateReferences(Struct, frozen=True, kw_only=True):
+    symbol: ReferredSymbol
+    references: list[ReferenceRow]
+    total_references: int
+    unresolved_count: int
+
+
 class References(Struct, frozen=True, kw_only=True):
     symbol: ReferredSymbol
     references: list[ReferenceRow]
@@ -70,6 +77,8 @@ class References(Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any]
     unresolved: list[UnresolvedRow] | None = None
     next_cursor: str | None = None
+    candidates: list[CandidateReferences] | None = None
+    """The other symbols of a bare name, where it has several: `symbol` is the likeliest."""
 
 
 @tool(family="refs", reading=print_references)
@@ -98,47 +107,61 @@ def find_references(
 
     def answer(view: View) -> References:
         engine = Engine(view, call.cancel)
-        target = _meant(engine, project, stands, symbol_name, path, line)
-        rows = _rows(engine, target, kind)
-        return _answered(engine, target, stands, rows, offset, limit, include_unresolved=include_unresolved)
+        with suggesting_names(view, symbol_name):
+            (target, uses), *others = weigh(engine, meanings(engine, symbol_name, path, line))
+        share, rows = _share(limit, len(others)) if not offset else limit, _rows(engine, uses, kind)
+        page = _answered(engine, target, stands, rows, offset, share, include_unresolved=include_unresolved)
+        return page if offset or not others else _with_candidates(engine, page, others, kind, share)
 
     found = newest(stands, project, answer)
     if found is None:
-        raise NoEdgesAvailable("References are not indexed yet", details=stands.warnings)
+        raise unindexed(project, stands, NoEdgesAvailable)
     return found
 
 
-def _meant(
-    engine: Engine, project: Project, stands: Standing, name: str, path: str | None, line: int | None
-) -> Definition:  # fmt: skip
-    try:
-        return picked(engine, name, path, line)
-    except SymbolNotFound as error:
-        error.data["near"] = _near(engine.view, project, stands, name)
-        raise
+def weigh(engine: Engine, found: list[Meaning]) -> list[tuple[Definition, Found]]:
+    """Each symbol with its uses; of several the product's own before what tests define, then the most used first."""
+    weighed = [(each.definition, references_to_all(engine, each.every)) for each in found]
+    rows = engine.known.rows
+
+    def order(each: tuple[Definition, Found]) -> tuple[bool, int]:
+        row = rows[each[0].file]
+        return place_of(row.path, row.language) != "code", -len(each[1].references)
+
+    return sorted(weighed, key=order)
 
 
-def _near(view: View, project: Project, stands: Standing, name: str) -> list[str]:
-    """Symbols that a search for the name finds."""
-    ranking, _ = project.searcher.ranked(view, epoch(stands), Question(name, "keyword", Filters()))
-    found: dict[str, None] = {}
-    for each in ranking.results:
-        file = view.file(each.candidate.file)
-        symbol = view.symbol(each.candidate.file, each.candidate.symbol) if each.candidate.symbol >= 0 else None
-        if file is not None and symbol is not None:
-            found.setdefault(qualified_name(file, symbol))
-        if len(found) == _NEAR:
-            break
-    return list(found)
+def _share(limit: int, others: int) -> int:
+    """How many rows each symbol gets of a page that several share."""
+    return max(1, limit // (others + 1))
+
+
+def _with_candidates(
+    engine: Engine, page: References, others: list[tuple[Definition, Found]], kind: str | None, share: int
+) -> References:  # fmt: skip
+    told = [_candidate(engine, target, _rows(engine, found, kind), share) for target, found in others]
+    is_cut = any(len(each.references) < each.total_references for each in told)
+    completeness = {"result_completeness": "truncated"} if is_cut and _is_complete(page) else {}
+    return structs.replace(page, candidates=told, metadata={**page.metadata, **completeness})
+
+
+def _is_complete(page: References) -> bool:
+    return bool(page.metadata["result_completeness"] == "complete")
+
+
+def _candidate(engine: Engine, target: Definition, rows: _Rows, share: int) -> CandidateReferences:
+    bound, unbound = rows
+    return CandidateReferences(
+        symbol=referred(engine, target), references=[_reference(engine, each) for each in bound[:share]],
+        total_references=len(bound), unresolved_count=len(unbound),
+    )  # fmt: skip
 
 
 _Place = TypeVar("_Place", Reference, Unresolved)
 _Rows = tuple[list[Reference], list[Unresolved]]
 
 
-def _rows(engine: Engine, target: Definition, kind: str | None) -> _Rows:
-    found = references_to(engine, target)
-
+def _rows(engine: Engine, found: Found, kind: str | None) -> _Rows:
     def order(each: Reference | Unresolved) -> tuple[int, bool, str, int]:
         path = engine.scope(each.file).row.path
         return kind_order(each.kind), is_test(path), path, each.line
@@ -162,7 +185,7 @@ def _answered(
     return References(
         symbol=referred(engine, target),
         references=[
-            ReferenceRow(**_place(engine, each), confidence=each.confidence, resolver=each.resolver)
+            _reference(engine, each)
             for each in bound[offset:after]
         ],
         total_references=len(bound), unresolved_count=len(unbound),
@@ -171,6 +194,10 @@ def _answered(
         if include_unresolved else None,
         next_cursor=str(after) if is_cut else None,
     )  # fmt: skip
+
+
+def _reference(engine: Engine, each: Reference) -> ReferenceRow:
+    return ReferenceRow(**_place(engine, each), confidence=each.confidence, resolver=each.resolver)
 
 
 def referred(engine: Engine, target: Definition) -> ReferredSymbol:

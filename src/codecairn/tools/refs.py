@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from codecairn.errors import NotReady, OverlayNotReady, ProjectNotFound
+from codecairn.errors import OverlayNotReady, ProjectNotFound
 from codecairn.index.overlays import last_ref_use, lease_of, note_ref_use
 from codecairn.index.standing import LIVE, Standing, scope_of, standing
 from codecairn.project import Project
@@ -17,7 +17,7 @@ from codecairn.reading.project import print_refs, print_switched
 from codecairn.source.refs import is_repository, tips, worktrees
 from codecairn.store.layers import Layer
 from codecairn.tools import Call, tool
-from codecairn.tools.views import Workspace, looked_at, project_of
+from codecairn.tools.views import Workspace, glance, looked_at, project_of, unindexed
 
 
 class IndexedRef(Struct, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ def list_refs(call: Call, *, workspace: Workspace = None) -> RefList:
             f"Nothing is indexed at {project.root}", details=stands.warnings, remedy="Run index_codebase there first."
         )
     in_git = is_repository(project.git, call.cancel)
-    refs = _refs(call, project, stands) if in_git else _only_the_files(stands)
+    refs = _refs(call, project, stands) if in_git else _only_the_files(project, stands)
     return RefList(refs=refs, total_refs=len(refs), vcs_mode=in_git, metadata=stands.metadata())
 
 
@@ -90,10 +90,10 @@ def _status(layer: Layer, here: dict[str, str]) -> str:
     return "gone" if tip is None else "active" if tip == layer.head else "stale"
 
 
-def _only_the_files(stands: Standing) -> list[IndexedRef]:
+def _only_the_files(project: Project, stands: Standing) -> list[IndexedRef]:
     layer, opened = stands.layer, stands.opened
     if layer is None or opened is None:
-        raise NotReady("Project not indexed", details=stands.warnings)
+        raise unindexed(project, stands)
     totals = opened.store.totals(layer.id)
     return [
         IndexedRef(
@@ -132,9 +132,9 @@ def switch_ref(
     """Later calls without `ref` are about this one. Use it to work on a branch without a checkout."""
     project = project_of(call, workspace)
     before = call.connection.refs.get(project.root) or standing(project.index, call.cancel).ref
-    stands = looked_at(call, project, ref)
+    stands = glance(call, project, ref)
     if stands.layer is None or stands.opened is None:
-        raise NotReady("Project not indexed", details=stands.warnings)
+        raise unindexed(project, stands)
     layer = stands.layer if stands.layer.name else None
     if layer is not None:
         note_ref_use(stands.opened.folder, layer, now=True)

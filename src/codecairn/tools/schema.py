@@ -9,27 +9,40 @@ from __future__ import annotations
 
 import copy
 import inspect
+import json
 import re
 from collections import Counter
 from collections.abc import Callable
 from difflib import get_close_matches
+from pathlib import PurePath
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
 from codecairn.errors import InvalidInput
+from codecairn.nearness import MOST, nearest, suggestion
 from codecairn.paths import printable
 
 if TYPE_CHECKING:
     from codecairn.tools.families import Family
 
+UNLISTED = "x-unlisted"
+"""Marks a parameter that is taken and not advertised: a name for the project root that callers guess."""
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _AT = re.compile(r"(?P<reason>.*) - at `\$\.?(?P<where>[^`]*)`", re.DOTALL)
 _FIELD = re.compile(
     r"Object (?P<what>missing required|contains unknown) field `(?P<name>.*?)`(?: - at `\$\.?(?P<where>[^`]*)`)?",
     re.DOTALL,
 )
+_STEP = re.compile(r"(\w+)|(\[[^\]]*\])")
+_LONGEST_EXAMPLE = 300
+_SAMPLES = {
+    "content": "Tokens are checked in auth.py only", "filePath": "src/app.py", "path": "src/app.py",
+    "pattern": "def \\w+_token", "query": "where are tokens checked", "ref": "main", "result_path": "src/app.py",
+    "symbol_name": "Type.method", "task": "reject expired tokens",
+}  # fmt: skip
+"""What stands in an example for an argument that is a text."""
 _DEEPEST_ARGUMENT = 32
 _LEFT_TO_ERRORS = ("minLength", "maxLength", "pattern", "default")
 _SELF_EVIDENT = frozenset(
@@ -77,7 +90,7 @@ def shallow_params(whole: dict[str, Any]) -> dict[str, Any]:
     """As it is advertised: an object inside by its description alone, which names its fields; how long a string may
     be, which of many words a list may hold, what holds if it is left out, and that there are no other names, is left to
     the answer."""
-    properties = {name: _brief(form) for name, form in whole["properties"].items()}
+    properties = {name: _brief(form) for name, form in whole["properties"].items() if UNLISTED not in form}
     for name in _SELF_EVIDENT & properties.keys():
         properties[name].pop("description", None)
     return {name: part for name, part in whole.items() if name in ("type", "required")} | {"properties": properties}
@@ -121,33 +134,89 @@ def validated(params: type[msgspec.Struct], arguments: Any) -> msgspec.Struct:
     _refuse_broken_text(arguments, "")
     known = params.__struct_fields__
     given = {name: _whole_numbers(value) for name, value in arguments.items() if value is not None or name not in known}
+    given = _with_workspace(given, known)
     try:
         return msgspec.convert(given, params)
     except (msgspec.ValidationError, OverflowError, RecursionError) as error:
-        raise _explained(str(error), params) from None
+        raise _explained(str(error), params, given) from None
 
 
-def _explained(message: str, params: type[msgspec.Struct]) -> InvalidInput:
+def _with_workspace(given: dict[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
+    """An absolute `path` is the project root where a tool has no path of another meaning."""
+    path = given.get("path")
+    is_root = isinstance(path, str) and "path" not in known and "workspace" in known and PurePath(path).is_absolute()
+    if not is_root or given.get("workspace", path) != path:
+        return given
+    return {name: value for name, value in given.items() if name != "path"} | {"workspace": path}
+
+
+def _explained(message: str, params: type[msgspec.Struct], given: dict[str, Any]) -> InvalidInput:
     if found := _FIELD.fullmatch(message):
         name, where = found["name"], found["where"]
         param = printable(f"{where}.{name}" if where else name)
         if found["what"] == "missing required":
-            return InvalidInput(f"{param}: required", param=param, reason="missing required parameter")
-        remedy = None if where else _nearest(name, sorted(params.__struct_fields__))
-        return InvalidInput(f"{param}: unknown parameter", param=param, reason="unknown parameter", remedy=remedy)
+            remedy = None if where else _example(params, given)
+            return InvalidInput(f"{param}: required", param=param, reason="missing required parameter", remedy=remedy)
+        known = sorted(params.__struct_fields__)
+        near = [] if where else _nearest(name, known)
+        remedy = None if where else suggestion(near[:1], f"Known parameters: {', '.join(known) or 'none'}.")
+        return InvalidInput(
+            f"{param}: unknown parameter", param=param, reason="unknown parameter", near=near, remedy=remedy
+        )
     found = _AT.fullmatch(message)
     where = found["where"] if found else "arguments"
     reason = (found["reason"] if found else message)[:1].lower() + (found["reason"] if found else message)[1:]
     reason = reason.replace("`", "")
-    return InvalidInput(f"{where}: {printable(reason)}", param=where, reason=printable(reason))
-
-
-def _nearest(name: str, known: list[str]) -> str:
-    near = get_close_matches(name, known, 1, 0.5) or get_close_matches(
-        name.replace("_", "").lower(), [each.lower() for each in known], 1, 0.5
+    return InvalidInput(
+        f"{where}: {printable(reason)}", param=where, reason=printable(reason), **_choice(params, given, where)
     )
-    hint = next((each for each in known if near and each.lower() == near[0].lower()), None)
-    return f"Did you mean {hint}?" if hint else f"Known parameters: {', '.join(known) or 'none'}."
+
+
+def _nearest(name: str, known: list[str]) -> list[str]:
+    """Parameters by their letters, whatever the case and whether they are joined by underscores."""
+    plain = {each.replace("_", "").casefold(): each for each in known}
+    near = get_close_matches(name.replace("_", "").casefold(), plain, MOST, 0.5)
+    return [plain[each] for each in near]
+
+
+def _example(params: type[msgspec.Struct], given: dict[str, Any]) -> str:
+    """A call that would work: the one that was made, with an example of each argument that it lacks."""
+    schema = of_params(params)
+    lacking = {name: _sample(name, schema["properties"][name]) for name in schema["required"] if name not in given}
+    known = {name: value for name, value in given.items() if name in schema["properties"]}
+    call = json.dumps({**lacking, **known}, ensure_ascii=False)
+    said = call if len(call) <= _LONGEST_EXAMPLE else json.dumps(lacking, ensure_ascii=False)
+    return f"Give {' and '.join(lacking)}, such as {params.__name__.removesuffix('_arguments')} {said}"
+
+
+def _sample(name: str, form: dict[str, Any]) -> Any:
+    if "enum" in form:
+        return form["enum"][0]
+    if form.get("type") == "integer":
+        return form.get("minimum", 1)
+    return [] if form.get("type") == "array" else _SAMPLES.get(name, name.upper())
+
+
+def _choice(params: type[msgspec.Struct], given: dict[str, Any], where: str) -> dict[str, Any]:
+    """The words that an argument may be one of, and those near to the one that was given."""
+    form: dict[str, Any] = of_params(params)
+    values: list[Any] = [given]
+    definitions = form.get("$defs", {})
+    for name, items in _STEP.findall(where):
+        form = _resolved(form, definitions)
+        form = form.get("items", {}) if items else form.get("properties", {}).get(name, {})
+        values = [each for value in values for each in _inside(value, name)]
+    wrong = next((each for each in values if isinstance(each, str) and each not in form.get("enum", [each])), None)
+    if wrong is None:
+        return {}
+    near = nearest(wrong, form["enum"])
+    return {"near": near, "remedy": suggestion(near[:1], f"Give one of {', '.join(form['enum'])}.")}
+
+
+def _inside(value: Any, name: str) -> list[Any]:
+    if not name:
+        return value if isinstance(value, list) else []
+    return [value[name]] if isinstance(value, dict) and name in value else []
 
 
 def _whole_numbers(value: Any) -> Any:

@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 
 from codecairn.errors import EmptyQuery, ResultNotFound
 from codecairn.index.standing import Standing
+from codecairn.nearness import nearest_paths, suggestion
 from codecairn.paths import printable
 from codecairn.project import Project
 from codecairn.rank.explain import SHORT_KINDS, reasons, what_it_lacked
@@ -22,7 +23,9 @@ from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.index import ProjectPath
-from codecairn.tools.views import Ref, Workspace, epoch, project_of, ready, views
+from codecairn.tools.nearby import unmatched
+from codecairn.tools.readiness import first_run_note
+from codecairn.tools.views import Ref, UnlistedRoot, Workspace, epoch, project_of, ready, searched, unindexed, views
 
 _LONGEST_QUERY = 1000
 _MOST_EXACT_NUMBER = (1 << 53) - 1
@@ -102,8 +105,8 @@ FilterObject = Annotated[
 def search_code(
     call: Call,
     *,
-    path: ProjectPath,
     query: Query,
+    path: ProjectPath = None,
     limit: Annotated[int, Meta(ge=1, le=100, description="Most results")] = 10,
     filters: FilterObject = _NO_FILTERS,
     search_mode: SearchMode = "hybrid",
@@ -111,11 +114,12 @@ def search_code(
     path_filter: Annotated[str | None, Meta(description="Folder or glob")] = None,
     cursor: Cursor = None,
     ref: Ref = None,
+    workspace: UnlistedRoot = None,
 ) -> SearchAnswer:
     """Where is this done? Functions, classes and documents for a question, a name, a path or an error message, best
     first. Use it before grep."""
     began = time.perf_counter()
-    project = call.projects.named(path, param="path")
+    project = project_of(call, workspace, path)
     asked = _asked(call, query, filters, search_mode, language, path_filter)
     offset = offset_of(cursor)
     stands = ready(call, project, ref)
@@ -130,10 +134,17 @@ def search_code(
             total_results=page.total, returned_results=len(page.results), search_duration_ms=round(ms, 3),
             cache_hit=page.is_known,
         ),
-        message=f"Found {page.total} results in {ms:.0f}ms",
+        message=_message(project, stands, page.total, ms),
         metadata=_metadata(stands, page.warnings, page.suppressed, is_cut=is_cut or page.is_capped),
         next_cursor=str(after) if is_cut else None,
     )  # fmt: skip
+
+
+def _message(project: Project, stands: Standing, total: int, ms: float) -> str:
+    if stands.opened is None or stands.layer is None:
+        return f"Nothing could be searched: {first_run_note(project.index, stands)}"
+    so_far = " so far" if stands.is_partial else ""
+    return f"Found {total} results{so_far} in {ms:.0f}ms"
 
 
 @dataclass(frozen=True)
@@ -170,8 +181,9 @@ def _page(project: Project, stands: Standing, asked: Question, offset: int, limi
         found, is_known = project.searcher.ranked(view, epoch(stands), asked)
         part = found.results[offset : offset + limit]
         results = [_result(view, each, offset + place) for place, each in enumerate(part, 1)]
+        warnings = found.warnings if found.results else (*found.warnings, *unmatched(view, asked.filters))
         order = repr([(each.candidate.file, each.candidate.number) for each in found.results])
-        page = _Page(results, len(found.results), is_known, found.is_capped, found.warnings, found.suppressed, order)
+        page = _Page(results, len(found.results), is_known, found.is_capped, warnings, found.suppressed, order)
     return page
 
 
@@ -249,14 +261,15 @@ def explain_ranking(
     project = project_of(call, workspace)
     stands = ready(call, project, ref)
     asked = _asked(call, query, filters, search_mode, language, path_filter, limit)
-    for view in views(stands, project):
-        ranking = project.searcher.ranked(view, epoch(stands), asked)[0]
-        found = ranking.results
-        place = _place_of(view, found, result_path, result_line_start)
-        if place is None:
-            raise _lacking(view, asked, found, result_path, result_line_start)
-        return _explained(view, query, found[place], place + 1, _metadata(stands, ranking.warnings, is_cut=False))
-    raise ResultNotFound("Nothing is indexed yet", result_path=result_path)
+    with searched(stands, project):
+        for view in views(stands, project):
+            ranking = project.searcher.ranked(view, epoch(stands), asked)[0]
+            found = ranking.results
+            place = _place_of(view, found, result_path, result_line_start)
+            if place is None:
+                raise _lacking(view, asked, found, result_path, result_line_start)
+            return _explained(view, query, found[place], place + 1, _metadata(stands, ranking.warnings, is_cut=False))
+    raise unindexed(project, stands)
 
 
 def _place_of(view: View, found: list[Ranked], path: str, line: int) -> int | None:
@@ -291,6 +304,8 @@ def _explained(view: View, query: str, ranked: Ranked, place: int, metadata: dic
 def _lacking(view: View, asked: Question, found: list[Ranked], path: str, line: int) -> ResultNotFound:
     file = view.file_at(path)
     lacked = "no file of this path is indexed" if file is None else what_it_lacked(view, asked, found, file, line)
+    near = nearest_paths(path, (each.path for each in view.files())) if file is None else []
     return ResultNotFound(
-        f"The search does not return {printable(path)}:{line}: {lacked}", result_path=printable(path), lacked=lacked
-    )
+        f"The search does not return {printable(path)}:{line}: {lacked}", result_path=printable(path), lacked=lacked,
+        near=near, remedy=suggestion(near) or None,
+    )  # fmt: skip

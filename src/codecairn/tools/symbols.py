@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from codecairn.errors import InvalidInput, SymbolNotFound
+from codecairn.nearness import nearest, suggestion
 from codecairn.parse.kinds import KINDS
 from codecairn.paths import has_control, printable
 from codecairn.rank.bodies import Body, body_of, head_of
@@ -19,7 +20,8 @@ from codecairn.resolve.inherited import inherited
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
-from codecairn.tools.views import Ref, Workspace, newest, project_of, ready
+from codecairn.tools.nearby import unmatched
+from codecairn.tools.views import Ref, Workspace, newest, project_of, ready, unindexed
 
 LONGEST_NAME = 500
 _ROOM = 12_000
@@ -84,7 +86,9 @@ def find_symbol(
     )  # fmt: skip
     offset = offset_of(cursor)
     found = newest(stands, project, lambda view: _page(view, symbol_name, wanted, offset, limit))
-    page, total = found or ([], 0)
+    if found is None:
+        raise unindexed(project, stands)
+    page, total = found
     after = offset + len(page)
     return SymbolsFound(
         symbols=page, total_symbols=total, metadata=stands.metadata("truncated" if after < total else "complete"),
@@ -101,8 +105,12 @@ def check_name(name: str) -> None:
 def _kind(given: str) -> str:
     kind = _FULL_KINDS.get(given.strip().lower(), given.strip().lower())
     if kind not in KINDS:
-        known = ", ".join(sorted(SHORT_KINDS.get(each, each) for each in KINDS))
-        raise InvalidInput(f"Unknown kind: {printable(given)}", param="kind", reason=f"one of {known}")
+        known = sorted(SHORT_KINDS.get(each, each) for each in KINDS)
+        near = nearest(given, {*known, *KINDS})
+        raise InvalidInput(
+            f"Unknown kind: {printable(given)}", param="kind", reason=f"one of {', '.join(known)}", near=near,
+            remedy=suggestion(near) or None,
+        )  # fmt: skip
     return kind
 
 
@@ -121,11 +129,12 @@ def _not_found(view: View, name: str, wanted: Filters) -> SymbolNotFound:
     asked = printable(name)
     others = find(view, name, Filters()) if wanted != Filters() else []
     if not others:
-        return SymbolNotFound(f"No symbol is named {asked}, or nearly so", symbol_name=asked)
+        return SymbolNotFound(f"No symbol is named {asked}, or nearly so", symbol_name=asked, near=[])
+    why = " ".join(unmatched(view, wanted)).replace("path_filter", "path")
+    near = list(dict.fromkeys(qualified_name(each.file, each.symbol) for each in others))[:_MOST_OTHERS]
     return SymbolNotFound(
         f"No symbol named {asked} passes the filters; {len(others)} do without them", symbol_name=asked,
-        candidates=[qualified_name(each.file, each.symbol) for each in others[:_MOST_OTHERS]],
-        remedy="Leave out kind, path or language.",
+        candidates=near, near=near, remedy=f"{why} Leave out kind, path or language.".lstrip(),
     )  # fmt: skip
 
 

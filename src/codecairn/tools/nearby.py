@@ -1,0 +1,89 @@
+"""What a caller may have meant by a name or a path that leads nowhere, added to the error that says so."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+
+from codecairn.cancel import Cancel
+from codecairn.errors import NotFound, SymbolNotFound
+from codecairn.nearness import MOST, nearest_paths, suggestion
+from codecairn.paths import printable
+from codecairn.project import Project
+from codecairn.rank.filters import Filters, qualified_name
+from codecairn.rank.named import find
+from codecairn.source.refs import is_repository
+from codecairn.source.walk import list_files
+from codecairn.store.view import View
+
+_WEIGHED = 50
+"""Paths that are near enough to look whether a caller may know of them."""
+
+
+@contextmanager
+def suggesting_paths(project: Project, given: str | None, cancel: Cancel, commit: str = "") -> Iterator[None]:
+    """The error about a file that is not there names those that may be meant."""
+    try:
+        yield
+    except NotFound as error:
+        if type(error) is NotFound and given is not None:
+            near = _near(project, given, cancel, commit)
+            error.data["near"] = near
+            error.remedy = suggestion(near, error.remedy)
+        raise
+
+
+@contextmanager
+def suggesting_names(view: View, given: str) -> Iterator[None]:
+    """The error about a symbol that is not there names those that may be meant."""
+    try:
+        yield
+    except SymbolNotFound as error:
+        near = near_symbols(view, given)
+        error.data["near"] = near
+        error.remedy = suggestion(near, error.remedy)
+        raise
+
+
+def near_symbols(view: View, given: str) -> list[str]:
+    """The qualified names of symbols of a near name, each once."""
+    named = (qualified_name(each.file, each.symbol) for each in find(view, given, Filters()))
+    return list(islice(dict.fromkeys(named), MOST))
+
+
+def unmatched(view: View, wanted: Filters) -> list[str]:
+    """The filters that no indexed file passes, each in a sentence."""
+    return [
+        *_unmatched(view, "path_filter", wanted.path_filter, Filters(path_filter=wanted.path_filter)),
+        *_unmatched(view, "file_pattern", wanted.file_pattern, Filters(file_pattern=wanted.file_pattern)),
+        *_unmatched(view, "language", wanted.language, Filters(language=wanted.language)),
+    ]
+
+
+def _unmatched(view: View, param: str, value: str, alone: Filters) -> Iterator[str]:
+    if value and not any(map(alone.keep_file, view.files())):
+        near = [] if param == "language" else nearest_paths(value, known_paths(view))
+        yield f"No indexed file matches {param} {printable(value)}. {suggestion(near)}".rstrip()
+
+
+def known_paths(view: View) -> set[str]:
+    """The files and folders that are indexed."""
+    files = {each.path for each in view.files()}
+    folders = {posixpath.dirname(each) for each in files}
+    while further := {posixpath.dirname(each) for each in folders} - folders:
+        folders |= further
+    return files | (folders - {""})
+
+
+def _near(project: Project, given: str, cancel: Cancel, commit: str) -> list[str]:
+    near = nearest_paths(given, _paths(project, cancel, commit), _WEIGHED)
+    return [each for each in near if not project.guard.blocks(each)][:MOST]
+
+
+def _paths(project: Project, cancel: Cancel, commit: str) -> list[str]:
+    if not is_repository(project.git, cancel):
+        return [each.path for each in list_files(project.root, project.git, project.guard, cancel, vendor=False).files]
+    asked = ("ls-tree", "-r", "-z", "--name-only", commit) if commit else ("ls-files", "-z")
+    return project.git.run(*asked, cancel=cancel).output.decode("utf-8", "replace").split("\0")[:-1]
