@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
 
+from codecairn.cache import Cache
 from codecairn.errors import InvalidInput
 from codecairn.parse.language import languages
 from codecairn.paths import has_control, module_name, printable
@@ -16,6 +16,9 @@ from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow
 
 _LONGEST_GLOB = 500
+_GLOB_MEMORY = 1 << 20
+"""Bytes that RE2 may take for one: ten times what the longest needs."""
+_globs: Cache[str, Any] = Cache("search.globs", 8 * (_GLOB_MEMORY + 1_000), lambda _: _GLOB_MEMORY)
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,6 @@ def checked_path(wanted: str) -> str:
     return wanted
 
 
-@lru_cache(256)
 def glob(pattern: str, param: str = "filters.file_pattern") -> Any:
     """A path pattern: `*` and `?` stay within a folder, `**` crosses folders, `[…]` is one of, `{a,b}` either.
 
@@ -107,7 +109,8 @@ def glob(pattern: str, param: str = "filters.file_pattern") -> Any:
         anchored += "**"
     if "/" not in anchored:
         anchored = f"**/{anchored}"
-    return _compiled(anchored, param)
+    found = _globs.get(anchored)
+    return found if found is not None else _globs.put(anchored, _compiled(anchored, param))
 
 
 def path_matcher(pattern: str, param: str) -> Callable[[str], bool]:
@@ -124,7 +127,7 @@ def _options() -> Any:
     import re2  # noqa: PLC0415 - 15 ms, and few searches have a glob
 
     options = re2.Options()
-    options.log_errors, options.dot_nl = False, True
+    options.log_errors, options.dot_nl, options.max_mem = False, True, _GLOB_MEMORY
     return options
 
 
