@@ -58,8 +58,21 @@ class Server:
         return elapsed
 
     def request(self, method: str, params: dict[str, Any]) -> bytes:
+        self.send(method, params)
+        return self._line()
+
+    def send(self, method: str, params: dict[str, Any]) -> int:
+        """Ask without waiting; the number that the answer will have."""
         self._id += 1
         self._send({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params})
+        return self._id
+
+    def receive(self) -> dict[str, Any]:
+        """The next message, whatever it answers."""
+        message: dict[str, Any] = json.loads(self._line())
+        return message
+
+    def _line(self) -> bytes:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
@@ -136,7 +149,7 @@ class Sampler(threading.Thread):
 
     def run(self) -> None:
         while not self._stop_asked.wait(_SAMPLE_S):
-            shares = [_memory(pid) for pid in self._family()]
+            shares = [memory_kb(pid) for pid in self._family()]
             self.rss_kb = max(self.rss_kb, sum(rss for rss, _ in shares))
             self.pss_kb = max(self.pss_kb, sum(pss for _, pss in shares))
 
@@ -177,7 +190,7 @@ def cpu_so_far_s(pid: int) -> float | None:
     return sum(sum(_ticks(each)) for each in _descendants(pid)) / os.sysconf("SC_CLK_TCK")
 
 
-def _memory(pid: int) -> tuple[int, int]:
+def memory_kb(pid: int) -> tuple[int, int]:
     """Resident and proportional kB of a process; nothing of one that has ended."""
     with contextlib.suppress(OSError):
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]

@@ -20,6 +20,8 @@ PACKAGE = Path(codecairn.__file__).parent
 LAYERS: list[set[str]] = [
     {
         "codecairn",
+        "cache",
+        "allocator",
         "types",
         "errors",
         "config",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Literal
+
+from codecairn.cache import Memo
 
 Place = Literal["code", "test", "beside", "prose"]
 
@@ -25,10 +26,17 @@ _BESIDE = re.compile(
 )
 
 
-@lru_cache(1 << 16)
 def place_of(path: str, language: str) -> Place:
+    return _places[path, language]
+
+
+def _place(question: tuple[str, str]) -> Place:
+    path, language = question
     if _TEST_FOLDER.search(path) or _TEST_FILE.search(path):
         return "test"
     if _BESIDE.search(path):
         return "beside"
     return "prose" if language in PROSE else "code"
+
+
+_places: Memo[tuple[str, str], Place] = Memo("paths.places", 4_000_000, _place)

@@ -19,6 +19,7 @@ from fnmatch import fnmatchcase, translate
 from functools import cached_property, lru_cache
 from pathlib import Path, PureWindowsPath
 
+from codecairn.cache import Memo
 from codecairn.errors import Denied, InvalidInput
 
 BLOCKED_NAMES = frozenset(
@@ -59,7 +60,7 @@ class Guard:
         return relative
 
     def blocks(self, path: str) -> bool:
-        return _is_blocked(path, self._names, self._paths)
+        return _blocked[path, self._names, self._paths]
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
@@ -82,10 +83,10 @@ def _denied(path: str, details: str) -> Denied:
     return Denied(f"Permission denied: {path} ({details})", path=path, details=details)
 
 
-@lru_cache(1 << 15)  # a log of a hundred commits asks some five hundred times, mostly about the same files
-def _is_blocked(path: str, names: tuple[str, ...], runs: tuple[str, ...]) -> bool:
+def _is_blocked(question: tuple[str, tuple[str, ...], tuple[str, ...]]) -> bool:
+    path, names, runs = question
     parts = [part for part in path.replace("\\", "/").split("/") if part]
-    return any(_is_blocked_name(part, names) for part in parts) or _is_blocked_run(parts, runs)
+    return any(_blocked_names[part, names] for part in parts) or _is_blocked_run(parts, runs)
 
 
 def _is_blocked_run(parts: list[str], patterns: tuple[str, ...]) -> bool:
@@ -96,8 +97,8 @@ def _is_blocked_run(parts: list[str], patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(head, f"*/{pattern}") for head in heads for pattern in patterns)
 
 
-@lru_cache(1 << 14)
-def _is_blocked_name(name: str, extra: tuple[str, ...]) -> bool:
+def _is_blocked_name(question: tuple[str, tuple[str, ...]]) -> bool:
+    name, extra = question
     # Windows reads `name::$DATA` as `name`; elsewhere the colon is part of it.
     spellings = {_folded(name), _folded(name.split(":", 1)[0])}
     if spellings & BLOCKED_NAMES or "git~1" in spellings:
@@ -108,6 +109,11 @@ def _is_blocked_name(name: str, extra: tuple[str, ...]) -> bool:
 @lru_cache(64)
 def _blocked_patterns(extra: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(map(translate, (*BLOCKED_PATTERNS, *extra))))
+
+
+# A log of a hundred commits asks some five hundred times, mostly about the same files.
+_blocked: Memo[tuple[str, tuple[str, ...], tuple[str, ...]], bool] = Memo("paths.blocked", 4_000_000, _is_blocked)
+_blocked_names: Memo[tuple[str, tuple[str, ...]], bool] = Memo("paths.blocked_names", 2_000_000, _is_blocked_name)
 
 
 def _folded(name: str) -> str:

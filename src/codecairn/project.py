@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from codecairn.cancel import Cancel
 from codecairn.catalog.entries import CatalogFolder
@@ -39,6 +41,9 @@ from codecairn.store.sessions import SessionStore
 from codecairn.store.view import View
 
 _MANY_REPOSITORIES = 2
+MOST_OPEN = 8
+"""Projects that stay open though nothing goes on in them. Each has up to four readers of its index, a page cache of
+4 MB in each, a connection to its memory, and what it holds of its catalogue and its discoveries."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,8 @@ class Project:
 
     @cached_property
     def git(self) -> Git:
-        return Git(self.root, timeout=self.settings.git_timeout, data=lambda: data_folder(self.settings))
+        settings = self.settings
+        return Git(self.root, timeout=settings.git_timeout, data=lambda: data_folder(settings))
 
     @cached_property
     def guard(self) -> Guard:
@@ -114,13 +120,35 @@ class Project:
     def name(self) -> str:
         return self.root.name
 
+    @property
+    def is_engaged(self) -> bool:
+        """Whether something goes on here that no call waits for: a watcher, a run, a connection on one of its refs."""
+        index: ProjectIndex | None = self.__dict__.get("index")
+        leases: Leases | None = self.__dict__.get("leases")
+        is_kept = index is not None and (index.keeping is not None or index.activity is not None)
+        return is_kept or (leases is not None and leases.are_held)
+
+    def close(self) -> None:
+        """Give back what was opened, where that is not left to the last who refers to it. What is asked for afterwards
+        is opened again."""
+        index: ProjectIndex | None = self.__dict__.pop("index", None)
+        memory: Memory | None = self.__dict__.pop("memory", None)
+        if index is not None:
+            index.close()
+        if memory is not None:
+            memory.close()
+
 
 class Projects:
-    """The projects this process has open, and the rule for opening another."""
+    """The projects this process has open, and the rule for opening another.
+
+    The latest stay open, with those that are watched, written or leased; the others are closed when the last call that
+    uses one has ended. While one still does, the same handles are found again: there are never two for one root."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._open: dict[Path, Project] = {}
+        self._open: OrderedDict[Path, Project] = OrderedDict()
+        self._alive: WeakValueDictionary[Path, Project] = WeakValueDictionary()
         self._lock = threading.Lock()
         self._ordered = [self._usable(root) for root in settings.roots]
         if not self._ordered and settings.env_root is not None:
@@ -170,12 +198,26 @@ class Projects:
 
     def open(self, root: Path) -> Project:
         with self._lock:
-            return self._open.setdefault(root, Project(root, self.settings))
+            project = self._alive.get(root)
+            if project is None:
+                project = self._alive[root] = Project(root, self.settings)
+            self._open[root] = project
+            self._open.move_to_end(root)
+            # Named, so that the last reference to one is not given up inside the lock: closing takes its time.
+            closing = self._take_idle()
+        del closing
+        return project
+
+    def _take_idle(self) -> list[Project]:
+        """Those beyond the most, used longest ago first, that nothing goes on in."""
+        beyond = len(self._open) - MOST_OPEN
+        idle = [root for root, each in islice(self._open.items(), max(0, len(self._open) - 1)) if not each.is_engaged]
+        return [self._open.pop(root) for root in idle[: max(0, beyond)]]
 
     def ended(self, connection: str) -> None:
         """A connection is gone, and with it what kept the refs it was on."""
         with self._lock:
-            projects = list(self._open.values())
+            projects = list(self._alive.values())
         for project in projects:
             project.leases.end(connection)
 

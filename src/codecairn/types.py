@@ -123,9 +123,21 @@ class MethodMetrics(Wire, frozen=True, kw_only=True):
     """Calls that took longer than their tool's maximum."""
 
 
+class CacheMetrics(Wire, frozen=True, kw_only=True):
+    name: str
+    entries: int
+    bytes: int
+    """What its entries are reckoned to take."""
+    most_bytes: int
+
+
 class MetricsSnapshot(Wire, frozen=True, kw_only=True):
     generated_at: str
     methods: list[MethodMetrics]
+    caches: list[CacheMetrics]
+    """What is kept only to be faster, each up to its bound."""
+    rss_bytes: int | None
+    """The memory the process has now; null where the system does not tell."""
 
 
 Requirement = Literal["mandatory", "critical", "recommended", "optional", "deprecated"]

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+
+from codecairn.cache import Memo
 
 ANALYSIS = 1
 """Raised whenever a text would give other words."""
@@ -22,7 +23,9 @@ _VOWEL = re.compile("[aeiouy]")
 _LONGEST_PART = 40
 """Characters. What is longer is a key, a hash or data, and nobody asks for it by its parts."""
 _LONGEST_IDENTIFIER = 120
-_LARGEST_MEMO = 300_000
+_MOST_IDENTIFIER_BYTES = 12_000_000
+"""Some hundred thousand identifiers, each of which recurs a hundred times in a repository."""
+_MOST_PART_BYTES = 6_000_000
 
 _STOP_WORDS = frozenset(
     """
@@ -41,19 +44,6 @@ _ENDINGS = (
     ("ive", 4), ("ied", 3), ("ed", 3), ("er", 4), ("or", 4), ("ly", 4), ("al", 4), ("ance", 4), ("ence", 4),
 )  # fmt: skip
 """An ending and the letters that must be left before it. The first that fits is taken off: longer ones stand first."""
-
-
-class _Known(dict[str, str]):
-    """Identifiers already taken apart: each recurs a hundred times in a repository."""
-
-    def __missing__(self, identifier: str) -> str:
-        if len(self) >= _LARGEST_MEMO:
-            self.clear()
-        found = self[identifier] = " ".join(_split(identifier))
-        return found
-
-
-_known = _Known()
 
 
 def analysed(text: str) -> str:
@@ -82,9 +72,12 @@ def bare(name: str) -> str:
     return name.strip("_$@").lower()
 
 
-@lru_cache(1 << 16)
 def parts_of(text: str) -> tuple[str, ...]:
     """The stems of the parts alone, each once."""
+    return _parts[text]
+
+
+def _stems(text: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for identifier in _WORD.findall(text):
         words = words_of(identifier)
@@ -133,3 +126,9 @@ def spelled(text: str) -> frozenset[str]:
 def identifiers(text: str) -> list[str]:
     """Every identifier of a text as it is written, in order."""
     return _WORD.findall(text)
+
+
+_known: Memo[str, str] = Memo(
+    "words.identifiers", _MOST_IDENTIFIER_BYTES, lambda identifier: " ".join(_split(identifier))
+)
+_parts: Memo[str, tuple[str, ...]] = Memo("words.parts", _MOST_PART_BYTES, _stems)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import click
 
-from codecairn import config, logs
+from codecairn import allocator, config, logs
 from codecairn.errors import CairnError
 
 _INDEX_FAMILIES = frozenset({"index", "refs", "files", "context"})
@@ -74,6 +74,7 @@ def command(
     log_format: str,
 ) -> None:
     logs.configure(log_level, log_format)
+    allocator.spare()
     _end_on_signals()
     settings = config.load(roots, local=address is None, worktrees=worktrees, answers=answers)
     make = partial(_service, settings, selection, watch=not no_watch, index=not no_index)

@@ -9,12 +9,12 @@ symbol is looked for. Measured on Django: 900 files, 11,000 names, 1.8 s of CPU 
 
 from __future__ import annotations
 
-import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from codecairn.cache import Cache
 from codecairn.cancel import Cancel
 from codecairn.parse.facts import Site
 from codecairn.resolve.engine import Engine
@@ -23,7 +23,7 @@ from codecairn.store.view import FileRow, View
 
 MOST_FILES = 1_500
 """Files whose uses are bound, the most imported first: some 3 s of CPU."""
-_MOST_KEPT = 20_000
+_PLACE_BYTES = 250
 
 
 class Place(NamedTuple):
@@ -53,31 +53,29 @@ class Uses:
         return Counter(place for places in self.by_file.values() for place in places)
 
 
+_used: Cache[tuple[object, int], frozenset[Place]] = Cache(
+    "context.uses", 8_000_000, lambda places: _PLACE_BYTES * (1 + len(places))
+)
+"""By project and file version."""
+
+
 class UseTable:
     """The uses of one project's files, each bound once."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[int, frozenset[Place]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._own = object()
 
     def uses(self, view: View, product: list[FileRow], cancel: Cancel) -> Uses:
         looked_at = product[:MOST_FILES]
-        with self._lock:
-            found = {file.id: self._known[file.id] for file in looked_at if file.id in self._known}
+        kept = ((file.id, _used.get((self._own, file.id))) for file in looked_at)
+        found = {file: places for file, places in kept if places is not None}
         missing = [file for file in looked_at if file.id not in found]
         if missing:
             engine, names = Engine(view, cancel), _top_level(view, product)
             for file in missing:
                 cancel.check()
-                found[file.id] = _used_by(engine, file, names)
-            self._keep(found)
+                found[file.id] = _used.put((self._own, file.id), _used_by(engine, file, names))
         return Uses({file.path: found[file.id] for file in looked_at}, is_whole=len(looked_at) == len(product))
-
-    def _keep(self, found: dict[int, frozenset[Place]]) -> None:
-        with self._lock:
-            self._known.update(found)
-            while len(self._known) > _MOST_KEPT:
-                self._known.popitem(last=False)
 
 
 def central(view: View, uses: Uses, most: int, folder: str | None = None) -> list[Central]:

@@ -8,10 +8,10 @@ matches, and remembered of a commit: it cannot change there.
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from codecairn.cache import Cache
 from codecairn.errors import CairnError, InvalidPattern
 from codecairn.files.grep import Place, Query, Tally, Time, is_excluded
 from codecairn.files.ripgrep import LARGEST_SHOWN, texts_here
@@ -25,7 +25,7 @@ _COUNT = re.compile(rb"([^\0\n]*)\0(\d+)\n")
 _PLACE = re.compile(rb"([^\0\n]*)\0(\d+)[\0:](\d+)[\0:][^\n]*\n")
 _NO_PERL = "cannot use Perl-compatible regexes"
 _MOST_OUTPUT = 1 << 25
-_MOST_COMMITS = 4
+_FILE_BYTES = 400
 _OPTIONS = ("--no-color", "--no-full-name", "--no-recurse-submodules", "-I", "--null")
 
 
@@ -37,7 +37,10 @@ class _Files:
     """The blob of each, in a commit."""
 
 
-_commits: OrderedDict[tuple[str, str], _Files] = OrderedDict()
+_commits: Cache[tuple[str, str], _Files] = Cache(
+    "grep.commits", 12_000_000, lambda files: _FILE_BYTES * (len(files.text) + len(files.binary))
+)
+"""By repository and commit."""
 
 
 @dataclass
@@ -108,17 +111,16 @@ class GitGrep:
 
     def _files(self, time: Time) -> _Files:
         key = (str(self.git.root), self.commit)
-        if self.commit and key in _commits:
-            return _commits[key]
+        known = _commits.get(key) if self.commit else None
+        if known is not None:
+            return known
         finished = self._run(["--files-with-matches", "-E", "-e", ""], (), time)
         head = f"{self.commit}:" if self.commit else ""
         listed = finished.output.decode("utf-8", "replace").split("\0")
         text = frozenset(path.removeprefix(head) for path in listed if path)
         files = self._among(text, time) if self.commit else _Files(text)
         if self.commit and not finished.timed_out:
-            _commits[key] = files
-            while len(_commits) > _MOST_COMMITS:
-                _commits.popitem(last=False)
+            _commits.put(key, files)
         return files
 
     def _among(self, text: frozenset[str], time: Time) -> _Files:

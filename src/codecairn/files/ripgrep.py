@@ -19,6 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from codecairn import config
+from codecairn.cache import Cache
 from codecairn.errors import CairnError, InvalidPattern
 from codecairn.files.grep import EXCLUDED, Place, Query, Tally, Time
 from codecairn.paths import BLOCKED_NAMES, BLOCKED_PATTERNS, Guard, has_control
@@ -34,8 +35,7 @@ _SEARCHED = re.compile(rb"^(\d+) files searched", re.MULTILINE)
 _LONGEST_STATISTICS = 1_000
 _GLOB_MARK = re.compile(r"[*?\[\]{}\\!]")
 _MOST_BESIDE = 200
-_MOST_KNOWN = 1_000
-_binary: dict[tuple[str, str], tuple[int, int]] = {}
+_binary: Cache[tuple[str, str], tuple[int, int]] = Cache("grep.text_files", 1_000_000, lambda _: 800)
 """How many files were opened of a project, of those of a name, the last time that it was told which are text; and how
 many were not."""
 _REASON = re.compile(r"^error: (.+?)(?:\n\n|\Z)", re.MULTILINE | re.DOTALL)
@@ -70,9 +70,7 @@ class Ripgrep:
             kept = [row for row in rows if query.is_wanted(row[0].decode("utf-8", "replace"))]
             return _tally(finished, searched=len(kept), binary=None, rows=kept)
         if opened is not None:
-            if len(_binary) >= _MOST_KNOWN:
-                _binary.clear()
-            _binary[key] = (opened, opened - len(rows))
+            _binary.put(key, (opened, opened - len(rows)))
         return _tally(finished, searched=len(rows), binary=None if opened is None else opened - len(rows))
 
     def _counted(self, query: Query, time: Time, *, zeros: bool) -> Finished:

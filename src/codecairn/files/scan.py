@@ -59,7 +59,7 @@ def _is_binary(skip: Skip) -> bool:
     return skip.reason == Skip.BINARY
 
 
-@lru_cache(16)
+@lru_cache(1)  # RE2 may take all of _MEMORY for one
 def _compiled(pattern: str, is_case_sensitive: bool) -> Any:
     import re2  # noqa: PLC0415 - 15 ms, and most machines have ripgrep or git
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from codecairn.cache import Cache
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError
 from codecairn.paths import Guard
@@ -38,13 +39,16 @@ class Churn:
     """Whether all were read that are meant."""
 
 
+_churns: Cache[tuple[Guard, str], Churn] = Cache("git.churn", 4_000_000, lambda churn: 250 * len(churn.changes))
+"""By project and commit."""
+
+
 class RecentChanges:
     """The churn of one project, asked of git once for each HEAD."""
 
     def __init__(self, git: Git, guard: Guard) -> None:
         self._git = git
         self._guard = guard
-        self._known: tuple[str, Churn] | None = None
 
     def churn(self, cancel: Cancel) -> Churn:
         """Nothing where there is no repository, no commit, or git cannot say."""
@@ -52,9 +56,9 @@ class RecentChanges:
             head = self._git.head(cancel)
             if head is None:
                 return Churn()
-            if self._known is None or self._known[0] != head:
-                self._known = (head, _counted(self._git, self._guard, head, cancel))
-            return self._known[1]
+            key = (self._guard, head)
+            found = _churns.get(key)
+            return found if found is not None else _churns.put(key, _counted(self._git, self._guard, head, cancel))
         except CairnError:
             cancel.check()
             return Churn()

@@ -62,6 +62,10 @@ class Leases:
                     lock = WriterLock(each.with_name(f"{each.name}-{secrets.token_hex(8)}"))
                     stack.enter_context(lock.holding("a connection is on this ref"))
 
+    @property
+    def are_held(self) -> bool:
+        return bool(self._held)
+
     def end(self, connection: str) -> None:
         """Give back all that a connection held: it is gone."""
         with self._lock:

@@ -22,8 +22,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
+from weakref import ref
 
 from codecairn import redact
+from codecairn.config import Settings
 from codecairn.connection import Connection
 from codecairn.errors import CairnError
 from codecairn.paths import module_name
@@ -36,6 +38,8 @@ log = logging.getLogger("codecairn.memory")
 IDLE_S = 30 * 60.0
 _WRITTEN_AFTER_S = 1.0
 _MOST_QUEUED = 10_000
+_MOST_LIVE = 200
+"""Sessions under way that are held, up to 100 kB each."""
 _MOST_FILES, _MOST_QUERIES = 500, 100
 _LONGEST_QUERY = 200
 _RECENT_WORK = 5
@@ -72,7 +76,10 @@ class _Live:
     id: str
     began: float
     active: float
-    project: Project
+    root: Path
+    settings: Settings
+    project: Callable[[], Project | None]
+    """A weak reference."""
     tools: Counter[str] = field(default_factory=Counter)
     files: dict[str, int] = field(default_factory=dict)
     queries: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_QUERIES))
@@ -86,11 +93,15 @@ class _Live:
             self.queries.append(redact.masked(noted.query)[:_LONGEST_QUERY])
         if noted.path is not None:
             path = Path(noted.path).as_posix()
-            if os.path.isfile(self.project.root / path):  # noqa: PTH113 - false for any name at all
+            if os.path.isfile(self.root / path):  # noqa: PTH113 - false for any name at all
                 self.files[path] = self.files.pop(path, 0) + 1
                 self.accesses.append(Access(path, noted.at, noted.tool, self.id))
                 if len(self.files) > _MOST_FILES:
                     del self.files[next(iter(self.files))]
+
+    def open(self) -> Project:
+        """The project, anew where it is closed by now: a session keeps none open."""
+        return self.project() or Project(self.root, self.settings)
 
     def row(self) -> SessionRow:
         return SessionRow(
@@ -139,6 +150,15 @@ class Sessions:
                 for live in self._told(self._noted.popleft()):
                     touched[live.id] = live
             self._write(touched.values())
+            self._forget_idle()
+
+    def _forget_idle(self) -> None:
+        """What went idle, or is the longest without a call of more than so many, has been written and can go."""
+        by_age = sorted(self._live, key=lambda key: self._live[key].active)
+        for number, key in enumerate(by_age):
+            if len(by_age) - number <= _MOST_LIVE and self.clock() - self._live[key].active <= IDLE_S:
+                break
+            del self._live[key]
 
     def end(self, connection_id: str) -> None:
         """The connection is gone, and its sessions with it."""
@@ -175,7 +195,7 @@ class Sessions:
         if before is not None and now - before.active <= IDLE_S:
             return None, before
         began = now if before else min(now, connection.opened)
-        live = self._live[key] = _Live(str(uuid.uuid4()), began, now, project)
+        live = self._live[key] = _Live(str(uuid.uuid4()), began, now, project.root, project.settings, ref(project))
         if before is not None:
             before.ended = before.active + IDLE_S
         return before, live
@@ -184,11 +204,11 @@ class Sessions:
         """A store that cannot be written costs what would have been in it, never a call."""
         by_project: dict[Path, list[_Live]] = {}
         for live in sessions:
-            by_project.setdefault(live.project.root, []).append(live)
+            by_project.setdefault(live.root, []).append(live)
         for root, group in by_project.items():
             accesses = [each for live in group for each in live.accesses]
             try:
-                group[0].project.sessions.save([live.row() for live in group], accesses, self.clock())
+                group[0].open().sessions.save([live.row() for live in group], accesses, self.clock())
             except CairnError as error:
                 if root not in self._complained:
                     self._complained.add(root)

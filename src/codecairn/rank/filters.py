@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
 
+from codecairn.cache import Cache
 from codecairn.errors import InvalidInput
 from codecairn.nearness import nearest, suggestion
 from codecairn.parse.language import languages
@@ -23,6 +23,9 @@ _OTHER_NAMES = {
     "shell": "bash", "ts": "typescript",
 }  # fmt: skip
 """What people call a language besides its name here."""
+_GLOB_MEMORY = 1 << 20
+"""Bytes that RE2 may take for one: ten times what the longest needs."""
+_globs: Cache[str, Any] = Cache("search.globs", 8 * (_GLOB_MEMORY + 1_000), lambda _: _GLOB_MEMORY)
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,6 @@ def checked_path(wanted: str) -> str:
     return wanted
 
 
-@lru_cache(256)
 def glob(pattern: str, param: str = "filters.file_pattern") -> Any:
     """A path pattern: `*` and `?` stay within a folder, `**` crosses folders, `[…]` is one of, `{a,b}` either.
 
@@ -116,7 +118,8 @@ def glob(pattern: str, param: str = "filters.file_pattern") -> Any:
         anchored += "**"
     if "/" not in anchored:
         anchored = f"**/{anchored}"
-    return _compiled(anchored, param)
+    found = _globs.get(anchored)
+    return found if found is not None else _globs.put(anchored, _compiled(anchored, param))
 
 
 def path_matcher(pattern: str, param: str) -> Callable[[str], bool]:
@@ -133,7 +136,7 @@ def _options() -> Any:
     import re2  # noqa: PLC0415 - 15 ms, and few searches have a glob
 
     options = re2.Options()
-    options.log_errors, options.dot_nl = False, True
+    options.log_errors, options.dot_nl, options.max_mem = False, True, _GLOB_MEMORY
     return options
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 
 from codecairn.beside import Place, place_of
+from codecairn.cache import Memo
 from codecairn.rank.candidate import Asked
 from codecairn.words import parts_of
 
@@ -22,11 +22,17 @@ def file_stem(path: str, asked: Asked) -> float:
     return asked.agreement(parts_of(telling_stem(path)))
 
 
-@lru_cache(1 << 16)
 def telling_stem(path: str) -> str:
+    return _stems[path]
+
+
+def _telling(path: str) -> str:
     folders, _, name = path.rpartition("/")
     own = name.split(".")[0] or name
     return folders.rpartition("/")[2] if own in _GENERIC_STEMS and folders else own
+
+
+_stems: Memo[str, str] = Memo("paths.stems", 4_000_000, _telling)
 
 
 def folder(path: str, asked: Asked) -> float:

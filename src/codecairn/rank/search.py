@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
+from codecairn.cache import Cache
 from codecairn.errors import EncoderFailed, InvalidInput
 from codecairn.index.live import Opened, ProjectIndex
 from codecairn.rank.candidate import Candidate, Statistics, rarity
@@ -39,10 +39,9 @@ _FIELDS = (("body", 1.0), ("name", 0.6), ("path", 0.3))
 _LONGEST_DOC = 600
 _FEW_WORDS = 12
 """Up to so many, looking for each in turn is faster than looking at each word there is."""
-_REMEMBERED = 64
-_STATES_REMEMBERED = 4
-"""A server's clients may each be on a branch of their own."""
-_MOST_FREQUENCIES = 100_000
+_RESULT_BYTES = 1_850
+_VIEW_BYTES = 8_000_000
+"""At least, so that few are kept: each maps the vectors of its generation anew."""
 _TRIES = 3
 
 
@@ -69,19 +68,21 @@ class Ranking:
     """Further pieces of symbols of which the best piece is a result."""
 
 
-_State = tuple[str, int, int, int, int]
+_State = tuple[object, str, int, int, int, int]
+"""One searcher, one building of an index, one generation of a layer in it, and how many documents there are: what was
+learnt holds for as long as nobody writes documents for the next."""
 
 
-@dataclass
-class _Memory:
-    """What holds for one generation of one layer, for as long as nobody writes documents for the next."""
-
-    frequency: dict[str, int] = field(default_factory=dict)
-    extent: Extent | None = None
-    vectors: Vectors | None = None
-    has_looked: bool = False
-    """Whether there are vectors is known."""
-    ranked: OrderedDict[Question, Ranking] = field(default_factory=OrderedDict)
+_rankings: Cache[tuple[_State, Question], Ranking] = Cache(
+    "search.rankings", 12_000_000, lambda ranking: _RESULT_BYTES * len(ranking.results)
+)
+"""Some thirty."""
+_frequencies: Cache[tuple[_State, str], int] = Cache("search.frequencies", 4_000_000, lambda _: 80)
+_extents: Cache[_State, Extent] = Cache("search.extents", 100_000, lambda _: 100)
+_vectors: Cache[_State, tuple[Vectors | None]] = Cache(
+    "search.vectors", 33_000_000, lambda found: max(_VIEW_BYTES, found[0].field.held_bytes) if found[0] else 0
+)
+"""Whether there are any, and which. A server's clients may each be on a branch of their own."""
 
 
 class Searcher:
@@ -89,18 +90,17 @@ class Searcher:
 
     def __init__(self, encoders: Callable[[], Sequence[Encoder]]) -> None:
         self._encoders = encoders
-        self._lock = threading.Lock()
-        self._memories: OrderedDict[_State, _Memory] = OrderedDict()
+        self._own = object()
 
     def ranked(self, view: View, epoch: str, question: Question) -> tuple[Ranking, bool]:
         """Every candidate that the filters let pass, best first, and whether that was known already."""
-        memory = self._memory_of((epoch, *view.state, view.documents))
-        known = memory.ranked.get(question)
+        state = self._state(view, epoch)
+        known = _rankings.get((state, question))
         if known is not None:
             return known, True
         plan = planned(question.query)
-        statistics = self._statistics(view, plan, memory)
-        meaning, warnings, is_lasting = self._meaning(view, plan, question, memory)
+        statistics = self._statistics(view, plan, state)
+        meaning, warnings, is_lasting = self._meaning(view, plan, question, state)
         proposed, is_capped = _proposed(view, plan, question, statistics, meaning)
         by_words = question.mode != "vector"
         candidates = list(_candidates(view, plan, question.filters, proposed, with_named=by_words))
@@ -110,30 +110,24 @@ class Searcher:
         kept = [each for each in single if each.relevance >= question.filters.min_relevance]
         ranking = Ranking(kept, is_capped, warnings, len(found) - len(single))
         if is_lasting:
-            self._remember(memory, question, ranking)
+            _rankings.put((state, question), ranking)
         return ranking, False
 
     def statistics(self, view: View, epoch: str, query: str) -> Statistics:
         """What the words of a query weigh in a view."""
-        memory = self._memory_of((epoch, *view.state, view.documents))
-        return self._statistics(view, planned(query), memory)
+        return self._statistics(view, planned(query), self._state(view, epoch))
 
-    def _remember(self, memory: _Memory, question: Question, ranking: Ranking) -> None:
-        with self._lock:
-            memory.ranked[question] = ranking
-            while len(memory.ranked) > _REMEMBERED:
-                memory.ranked.popitem(last=False)
+    def _state(self, view: View, epoch: str) -> _State:
+        return (self._own, epoch, *view.state, view.documents)
 
     def _meaning(
-        self, view: View, plan: Plan, question: Question, memory: _Memory
+        self, view: View, plan: Plan, question: Question, state: _State
     ) -> tuple[Meaning | None, tuple[str, ...], bool]:
         """The query as a vector where there are vectors to compare it with, what to say where there are not, and
         whether that holds until the index changes: an encoder that failed may answer the next time."""
         if question.mode == "keyword":
             return None, (), True
-        if not memory.has_looked:
-            memory.vectors, memory.has_looked = vectors_of(view, self._encoders()), True
-        vectors = memory.vectors
+        (vectors,) = _vectors.get(state) or _vectors.put(state, (vectors_of(view, self._encoders()),))
         try:
             if vectors is not None:
                 return vectors.about(plan.subject), _still_missing(vectors), True
@@ -148,22 +142,15 @@ class Searcher:
             )  # fmt: skip
         return None, (reason,), vectors is None
 
-    def _memory_of(self, state: _State) -> _Memory:
-        with self._lock:
-            memory = self._memories[state] = self._memories.pop(state, _Memory())
-            while len(self._memories) > _STATES_REMEMBERED:
-                self._memories.popitem(last=False)
-            return memory
+    def _statistics(self, view: View, plan: Plan, state: _State) -> Statistics:
+        extent = _extents.get(state) or _extents.put(state, view.extent)
+        frequency = {word: _frequency(view, state, word) for word in plan.weights}
+        return Statistics(extent.chunks, max(1.0, extent.terms / max(1, extent.chunks)), frequency)
 
-    def _statistics(self, view: View, plan: Plan, memory: _Memory) -> Statistics:
-        if len(memory.frequency) > _MOST_FREQUENCIES:
-            memory.frequency = {}
-        known = memory.frequency  # this thread's to the end, whatever another puts in its place
-        for word in plan.weights:
-            if word not in known:
-                known[word] = view.frequency(word)
-        extent = memory.extent = memory.extent or view.extent
-        return Statistics(extent.chunks, max(1.0, extent.terms / max(1, extent.chunks)), known)
+
+def _frequency(view: View, state: _State, word: str) -> int:
+    found = _frequencies.get((state, word))
+    return found if found is not None else _frequencies.put((state, word), view.frequency(word))
 
 
 def _candidates(

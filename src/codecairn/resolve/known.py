@@ -7,59 +7,42 @@ other files is kept with the generation it was found in.
 from __future__ import annotations
 
 import posixpath
-import threading
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Hashable
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
-from codecairn.parse.facts import Import
+from codecairn.cache import Cache
 from codecairn.rank.filters import module_of
 from codecairn.resolve.packages import Manifests, manifests
 from codecairn.resolve.scope import FileScope
-from codecairn.resolve.values import Definition, Module, Outside, Value
 from codecairn.store.version import SymbolRow, link_table
 from codecairn.store.view import FileRow, View
 
-_MOST_SCOPE_BYTES = 96_000_000
-_MOST_LINK_BYTES = 32_000_000
 _SYMBOL_BYTES = 700
-_MOST_GENERATIONS = 4
+_TEXT_SHARE, _SCOPE_SYMBOL_BYTES = 5, 1_200
+"""A scope once all is asked of it that is asked for references: some 55 kB a file."""
+_ROW_BYTES = 800
+"""A file in the lists of a generation."""
+_ANSWER_BYTES = 300
+_Answer = TypeVar("_Answer")
 
-_Key = TypeVar("_Key")
-_Kept = TypeVar("_Kept")
-
-
-class Shelf(Generic[_Key, _Kept]):
-    """What was used lately, up to a weight."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._weight = 0
-        self._kept: OrderedDict[_Key, tuple[_Kept, int]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: _Key) -> _Kept | None:
-        with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
-            return found[0] if found else None
-
-    def put(self, key: _Key, value: _Kept, weight: int) -> None:
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = (value, weight)
-                self._weight += weight
-            while len(self._kept) > 1 and self._weight > self._most:
-                self._weight -= self._kept.popitem(last=False)[1][1]
-
-
-_scopes: Shelf[tuple[int, str], FileScope] = Shelf(_MOST_SCOPE_BYTES)
-_links: Shelf[int, bytes] = Shelf(_MOST_LINK_BYTES)
+ASKED_FIRST: Any = object()
+"""Stands for an answer that is not known: None is one."""
 _Generation = tuple[str, tuple[int, int, int], float | None, Callable[[str], bool]]
-_generations: OrderedDict[_Generation, Known] = OrderedDict()
-_lock = threading.Lock()
+
+
+def _answer_bytes(answer: object) -> int:
+    return _ANSWER_BYTES + (_SYMBOL_BYTES * len(answer) if isinstance(answer, list) else 0)
+
+
+def _scope_bytes(scope: FileScope) -> int:
+    return _TEXT_SHARE * len(scope.source.text) + _SCOPE_SYMBOL_BYTES * len(scope.symbols)
+
+
+_scopes: Cache[tuple[int, str], FileScope] = Cache("resolve.scopes", 40_000_000, _scope_bytes)
+_links: Cache[int, bytes] = Cache("resolve.links", 12_000_000, len)
+_answers: Cache[tuple[object, Hashable], Any] = Cache("resolve.answers", 10_000_000, _answer_bytes)
 
 
 class Known:
@@ -68,13 +51,17 @@ class Known:
     def __init__(self, files: list[FileRow]) -> None:
         self.files = {file.path: file for file in files}
         self.rows = {file.id: file for file in files}
-        self.members: dict[tuple[Definition, str, str], Definition | Outside | None] = {}
-        self.values: dict[tuple[Definition, Definition | None], Value | None] = {}
-        self.imported: dict[tuple[int, Import, str], Value | None] = {}
-        self.modules: dict[tuple[str, str, str], Module | None] = {}
-        self.uses: Shelf[tuple[str, str], Any] | None = None
+        self.own = object()
+        """Stands for this generation in the keys of caches."""
         self._manifests: Manifests | None = None
-        self._named: dict[str, list[tuple[FileRow, SymbolRow]]] = {}
+
+    def answer(self, question: Hashable, default: Any = None) -> Any:
+        """What was found for a question about this generation; questions begin with what they are about."""
+        return _answers.get((self.own, question), default)
+
+    def keep(self, question: Hashable, answer: _Answer) -> _Answer:
+        _answers.put((self.own, question), answer)
+        return answer
 
     @cached_property
     def folders(self) -> dict[str, list[FileRow]]:
@@ -115,36 +102,32 @@ class Known:
         return self._manifests
 
     def named(self, view: View, name: str) -> list[tuple[FileRow, SymbolRow]]:
-        if name not in self._named:
-            self._named[name] = [each for each in view.named(name) if each[1].name == name]
-        return self._named[name]
+        found: list[tuple[FileRow, SymbolRow]] | None = self.answer(("named", name))
+        if found is None:
+            found = self.keep(("named", name), [each for each in view.named(name) if each[1].name == name])
+        return found
 
     def scope(self, view: View, file: int) -> FileScope:
         key = (file, self.rows[file].path)
         scope = _scopes.get(key)
         if scope is None:
             symbols, links, text = view.symbols(file), self.links(view, file), view.text(file)
-            scope = FileScope(self.rows[file], symbols, link_table(links), text)
-            # The code without its strings comes to the text, once it is asked for.
-            _scopes.put(key, scope, 2 * len(text) + len(links) + _SYMBOL_BYTES * len(symbols))
+            scope = _scopes.put(key, FileScope(self.rows[file], symbols, link_table(links), text))
         return scope
 
     def links(self, view: View, file: int) -> bytes:
         found = _links.get(file)
         if found is None:
-            found = view.links(file)
-            _links.put(file, found, len(found))
+            found = _links.put(file, view.links(file))
         return found
+
+
+_generations: Cache[_Generation, Known] = Cache(
+    "resolve.generations", 16_000_000, lambda known: _ROW_BYTES * len(known.files)
+)
 
 
 def known(view: View) -> Known:
     key = (view.layer.root, view.state, view.layer.finished_at, view.is_blocked)
-    with _lock:
-        found = _generations.get(key)
-    if found is None:
-        found = Known(list(view.files()))
-        with _lock:
-            _generations[key] = found
-            while len(_generations) > _MOST_GENERATIONS:
-                _generations.popitem(last=False)
-    return found
+    found = _generations.get(key)
+    return found if found is not None else _generations.put(key, Known(list(view.files())))

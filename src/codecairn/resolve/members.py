@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.rank.filters import module_of
+from codecairn.resolve.known import ASKED_FIRST
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.values import (
     OUTSIDE,
@@ -74,13 +75,14 @@ class Members:
 
     def of_type(self, definition: Definition, name: str, wants: str = "any") -> Definition | Outside | None:
         """A member of a type, its own or inherited; Outside where it may be one that a type outside has."""
-        key, found = (definition, name, wants), self._engine.known.members
-        if key in found:
-            return found[key]
-        value = self._engine.once(("member", key), lambda: self._search(definition, name, frozenset(), wants))
+        key, known = ("member", definition, name, wants), self._engine.known
+        found: Definition | Outside | None = known.answer(key, ASKED_FIRST)
+        if found is not ASKED_FIRST:
+            return found
+        value = self._engine.once(key, lambda: self._search(definition, name, frozenset(), wants))
         result = value if isinstance(value, Definition | Outside) else None
         if isinstance(result, Definition) or not self._engine.busy:
-            found[key] = result
+            known.keep(key, result)
         return result
 
     def _search(
@@ -215,12 +217,13 @@ class Members:
 
     def imported(self, scope: FileScope, each: Import, wants: str = "any") -> Value | None:
         """What an import brings in; Outside where it is no part of the project."""
-        key, known = (scope.row.id, each, wants), self._engine.known.imported
-        if key in known:
-            return known[key]
+        key, known = ("import", scope.row.id, each, wants), self._engine.known
+        found: Value | None = known.answer(key, ASKED_FIRST)
+        if found is not ASKED_FIRST:
+            return found
         value = self._imported(scope, each, wants)
         if value is not None or not self._engine.busy:
-            known[key] = value
+            known.keep(key, value)
         return value
 
     def _imported(self, scope: FileScope, each: Import, wants: str) -> Value | None:

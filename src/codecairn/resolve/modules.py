@@ -7,7 +7,7 @@ import re
 from typing import Protocol
 
 from codecairn.rank.filters import module_of
-from codecairn.resolve.known import Known
+from codecairn.resolve.known import ASKED_FIRST, Known
 from codecairn.resolve.rules import Rules
 from codecairn.resolve.values import Module
 from codecairn.store.view import FileRow, View
@@ -36,10 +36,12 @@ class Modules:
     def named(self, scope: Importing, module: str) -> Module | None:
         """The module that an import in a file names; None for what is not in the project."""
         path = scope.row.path
-        key = (scope.row.language, path if scope.rules.imports == "crate" else posixpath.dirname(path), module)
-        if key not in self._known.modules:
-            self._known.modules[key] = self._found(scope, module) if module else None
-        return self._known.modules[key]
+        place = path if scope.rules.imports == "crate" else posixpath.dirname(path)
+        key = ("module", scope.row.language, place, module)
+        found: Module | None = self._known.answer(key, ASKED_FIRST)
+        if found is not ASKED_FIRST:
+            return found
+        return self._known.keep(key, self._found(scope, module) if module else None)
 
     def _found(self, scope: Importing, module: str) -> Module | None:
         ways = {"dotted": self._dotted, "path": self._path, "go": self._go, "crate": self._crate,

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.resolve.known import ASKED_FIRST
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.source import split
 from codecairn.resolve.values import (
@@ -39,13 +40,14 @@ class Types:
 
     def typed(self, definition: Definition, me: Definition | None = None) -> Value | None:
         """What a variable or a field holds."""
-        key, known = (definition, me), self._engine.known.values
-        if key not in known:
-            value = self._engine.once(("typed", key), lambda: self._typed(definition, me))
-            if value is None and self._engine.busy:
-                return None  # what was not found on the way round a circle may be found otherwise
-            known[key] = value
-        return known[key]
+        key, known = ("typed", definition, me), self._engine.known
+        found: Value | None = known.answer(key, ASKED_FIRST)
+        if found is not ASKED_FIRST:
+            return found
+        value = self._engine.once(key, lambda: self._typed(definition, me))
+        if value is None and self._engine.busy:
+            return None  # what was not found on the way round a circle may be found otherwise
+        return known.keep(key, value)
 
     def _typed(self, definition: Definition, me: Definition | None) -> Value | None:
         scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)

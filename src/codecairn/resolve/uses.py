@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from codecairn.cache import Cache
 from codecairn.parse.facts import Import, Site
 from codecairn.resolve.engine import Bound, Engine
-from codecairn.resolve.known import Shelf
 from codecairn.store.version import LinkTable, link_table, names_in
 from codecairn.store.view import FileRow
 
-_MOST_SITES = 200_000
-"""Of all names that are kept for one generation, some 40 MB."""
+_SITE_BYTES = 320
 _FAMILIES = ({"typescript", "tsx", "javascript"}, {"java", "kotlin", "scala"}, {"c", "cpp"})
 
 
@@ -26,21 +25,17 @@ class Uses:
     """Files in which an import may bring the name in."""
 
 
+_uses: Cache[tuple[object, str, str], Uses] = Cache(
+    "resolve.uses", 10_000_000,
+    lambda uses: _SITE_BYTES * (1 + len(uses.sites) + len(uses.renamed)) + 8 * len(uses.importing),
+)  # fmt: skip
+
+
 def uses_of(engine: Engine, name: str, language: str) -> Uses:
     """The uses of a name in files of a language and those that share its names."""
-    shelf = _shelf(engine)
-    found = shelf.get((name, language))
-    if found is None:
-        found = _found(engine, name, language)
-        shelf.put((name, language), found, len(found.sites) + 1)
-    return found
-
-
-def _shelf(engine: Engine) -> Shelf[tuple[str, str], Uses]:
-    shelf = engine.known.uses
-    if shelf is None:
-        shelf = engine.known.uses = Shelf[tuple[str, str], Uses](_MOST_SITES)
-    return shelf
+    key = (engine.known.own, name, language)
+    found = _uses.get(key)
+    return found if found is not None else _uses.put(key, _found(engine, name, language))
 
 
 def _found(engine: Engine, name: str, language: str) -> Uses:

@@ -30,6 +30,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from codecairn import config
+from codecairn.cache import Cache
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, InvalidInput, NotARepository, RefNotFound, RepositoryDenied
 from codecairn.paths import has_control, printable
@@ -83,7 +84,9 @@ _QUIET = {
 # Commands that walk history, and so gain from a commit-graph.
 _WALKS = frozenset({"blame", "log", "rev-list"})
 
-_MOST_KNOWN = 10_000
+_commits: Cache[tuple[str, str], bool] = Cache("git.commits", 2_000_000, lambda _: 200)
+"""Commits that a repository is known to have."""
+_merge_bases: Cache[tuple[str, str, str], str] = Cache("git.merge_bases", 2_000_000, lambda _: 400)
 OBJECT_ID = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
@@ -122,8 +125,6 @@ class Git:
         self.root = root
         self.timeout = timeout
         self._data = data
-        self._commits: set[str] = set()
-        self._parted: dict[tuple[str, str], str] = {}
         self._layout: tuple[tuple[int, ...], Layout] | None = None
 
     @cached_property
@@ -251,16 +252,14 @@ class Git:
         """The commit id a caller's ref stands for; from here on only the id is used."""
         if not ref.strip() or ref.startswith("-") or has_control(ref):
             raise InvalidInput(f"{complaint}: {printable(ref)}", param=param, reason="not a usable reference")
-        if ref in self._commits:
+        if _commits.get((str(self.root), ref)):
             return ref
         found = (self.head(cancel) if ref == "HEAD" else None) or self._verified(f"{ref}^{{commit}}", cancel)
         if not found:
             self.layout(cancel)  # if this is no repository at all, say that instead
             raise RefNotFound(f"{complaint}: {printable(ref)}", param=param, ref=printable(ref))
         # An id never comes to mean another commit, so a full one is asked about once.
-        if len(self._commits) >= _MOST_KNOWN:
-            self._commits.clear()
-        self._commits.add(found)
+        _commits.put((str(self.root), found), True)
         return found
 
     def head(self, cancel: Cancel) -> str | None:
@@ -308,13 +307,13 @@ class Git:
     def merge_base(self, one: str, other: str, cancel: Cancel) -> str | None:
         """Where two commits parted; None where they have no history in common that is here. Asked once of each two,
         unless a shallow clone may still learn more."""
-        if (one, other) not in self._parted:
-            said = self.run("merge-base", one, other, cancel=cancel).output.decode("ascii", "replace").split()
-            found = said[0] if said and OBJECT_ID.fullmatch(said[0]) else None
-            if found is None or len(self._parted) >= _MOST_KNOWN:
-                return found
-            self._parted[one, other] = found
-        return self._parted[one, other]
+        key = (str(self.root), one, other)
+        known = _merge_bases.get(key)
+        if known is not None:
+            return known
+        said = self.run("merge-base", one, other, cancel=cancel).output.decode("ascii", "replace").split()
+        found = said[0] if said and OBJECT_ID.fullmatch(said[0]) else None
+        return _merge_bases.put(key, found) if found is not None else None
 
     def is_folder(self, path: str) -> bool:
         """Whether a path of the working tree is a folder; a name too long for the file system is none."""

@@ -20,7 +20,7 @@ from codecairn.store.schema import SCHEMA, TABLES
 from codecairn.store.version import FileVersion, Stat
 
 _BUSY_S = 10.0
-_MOST_IDLE_READERS = 8
+_MOST_IDLE_READERS = 4
 
 
 class Entry(NamedTuple):
@@ -79,11 +79,14 @@ class IndexStore:
         for each in connections:
             each.close()
 
+    def __del__(self) -> None:
+        self.close()
+
     def _connect(self) -> sqlite3.Connection:
         database = sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
         # A generation that was published stays published, power cut or not: the lexical index relies on it.
         database.execute("PRAGMA synchronous = FULL")
-        database.execute("PRAGMA cache_size = -8192")
+        database.execute("PRAGMA cache_size = -4096")
         return database
 
     @contextmanager

@@ -20,6 +20,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from codecairn.cache import Cache
 from codecairn.embed.encoder import Row, Rows, cosines
 from codecairn.store.segments import Placed, Segment
 
@@ -93,6 +94,13 @@ def _for_writing(path: Path) -> BinaryIO:
     return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600), "r+b")
 
 
+_sums: Cache[tuple[object, int], npt.NDArray[np.int64]] = Cache(
+    "vectors.file_sums", 8_000_000, lambda row: int(row.nbytes) + 300
+)
+"""The sum of a file's rows in a field."""
+_PLACED_BYTES = 400
+
+
 class Field:
     """The vectors of the versions that a view shows."""
 
@@ -108,7 +116,7 @@ class Field:
         self._at: dict[int, list[Placed]] = {}
         for each in ordered:
             self._at.setdefault(each.file, []).append(each)
-        self._sums: dict[int, npt.NDArray[np.int64]] = {}
+        self._own = object()
         self._hidden = np.ones(segment.rows, np.bool_)
         for each in ordered:
             self._hidden[each.first : each.first + each.rows] = False
@@ -174,9 +182,15 @@ class Field:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _sum(self, file: int) -> npt.NDArray[np.int64]:
-        if file not in self._sums:
-            self._sums[file] = self._rows_of(file).sum(axis=0, dtype=np.int64)
-        return self._sums[file]
+        found = _sums.get((self._own, file))
+        if found is None:
+            found = _sums.put((self._own, file), self._rows_of(file).sum(axis=0, dtype=np.int64))
+        return found
+
+    @property
+    def held_bytes(self) -> int:
+        """What it takes in memory besides the mapped files."""
+        return int(self._hidden.nbytes) + _PLACED_BYTES * len(self._ordered)
 
 
 def _as_words(signs: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64] | npt.NDArray[np.uint8]:

@@ -8,7 +8,6 @@ no part of a view, neither as hits nor in its statistics, so that a view scores 
 from __future__ import annotations
 
 import sqlite3
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
+from codecairn.cache import Cache
 from codecairn.store.differences import CHUNK_COLUMNS, SYMBOL_COLUMNS, Bodies, Rows, folded
 from codecairn.store.documents import Documents
 from codecairn.store.index import IndexStore
@@ -76,10 +76,12 @@ _MEETING = (
 )
 
 
-_recent_terms: dict[int, list[str]] = {}
-_recent_lock = threading.Lock()
-_MOST_RECENT_TERMS = 2_000
-"""Files, some 20 MB. An id stands for one content, so what was read once is never out of date."""
+_TEXT_BYTES = 60
+"""Of a text besides its characters, and its place in a list."""
+_recent_terms: Cache[int, list[str]] = Cache(
+    "index.terms", 12_000_000, lambda terms: sum(_TEXT_BYTES + len(each) for each in terms)
+)
+"""Some twelve hundred files. An id stands for one content, so what was read once is never out of date."""
 
 
 class View:
@@ -199,11 +201,7 @@ class View:
         """The analysed text of each chunk of a file."""
         found = _recent_terms.get(file)
         if found is None:
-            found = lines_of(self._bodies.part(file, "terms"))
-            with _recent_lock:
-                _recent_terms[file] = found
-                if len(_recent_terms) > _MOST_RECENT_TERMS:
-                    del _recent_terms[next(iter(_recent_terms))]
+            found = _recent_terms.put(file, lines_of(self._bodies.part(file, "terms")))
         return found
 
     def head(self, file: int) -> str:

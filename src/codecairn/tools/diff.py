@@ -7,6 +7,7 @@ from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta, Struct
 
+from codecairn.cache import Cache
 from codecairn.diff.changes import MISSING, Changed, Comparison
 from codecairn.diff.hunks import hunk_lines
 from codecairn.diff.symbols import symbol_changes
@@ -156,8 +157,19 @@ def diff_context(
 
 
 _Comparison = tuple[Changed, list[SymbolChange]]
-_last: dict[tuple[str, str, int, int], _Comparison] = {}
-"""The last comparison of two commits: its next page, or the same again, is not reckoned anew."""
+_compared_commits: Cache[tuple[str, str, int, int], _Comparison] = Cache(
+    "diff.comparisons", 16_000_000, lambda compared: _weight(*compared)
+)
+"""Comparisons of two commits: the next page of one, or the same again, is not reckoned anew."""
+_TREE_SHARE = 6
+"""A text with the tokens that are read from it, in so many times its bytes."""
+_SYMBOL_BYTES, _ROW_BYTES = 700, 600
+
+
+def _weight(changed: Changed, rows: list[SymbolChange]) -> int:
+    versions = [side for file in changed.files for side in (file.before, file.after) if side is not None]
+    texts = sum(_TREE_SHARE * len(each.text) + _SYMBOL_BYTES * len(each.symbols) for each in versions)
+    return texts + _ROW_BYTES * (len(rows) + len(changed.files))
 
 
 def _shown_files(
@@ -176,13 +188,12 @@ def _all_paths(rows: list[SymbolChange]) -> set[str]:
 
 def _compared(call: Call, project: Project, parted: str, head: _Indexed) -> _Comparison:
     key = (str(head.store.path), parted, head.layer.id, head.layer.generation)
-    found = _last.get(key) if head.layer.name else None
+    found = _compared_commits.get(key) if head.layer.name else None
     if found is None:
         changed = Comparison(project.git, head.store, project.guard, parted, head.layer, call.cancel).changed()
         found = changed, list(symbol_changes(changed.files, call.cancel))
         if head.layer.name:  # the working tree may have changed by the next call
-            _last.clear()
-            _last[key] = found
+            _compared_commits.put(key, found)
     return found
 
 

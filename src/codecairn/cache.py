@@ -1,0 +1,163 @@
+"""Everything that is kept only to be faster: under a name, up to so many bytes, listed in metrics_snapshot.
+
+A cache belongs to the process, not to a project: however many projects a server opens, the bounds below their names are
+all that caches take. Weights are estimates of what an entry and its key take in memory, measured when they were
+written down; an entry that is heavier than the whole cache may be is not kept.
+
+`Cache` forgets what was used longest ago. `Memo` is for millions of short questions whose answers are worked out in a
+microsecond, where even a lock would cost more than the answer: it is a dict while the answer is known, and forgets
+everything at its bound.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from itertools import count
+from typing import Generic, NamedTuple, TypeVar, overload
+from weakref import WeakValueDictionary
+
+_Key = TypeVar("_Key", bound=Hashable)
+_Value = TypeVar("_Value")
+_Default = TypeVar("_Default")
+
+ENTRY_BYTES = 200
+"""The place of an entry in a cache, with a key of a few parts."""
+_MEMO_BYTES = 200
+_LONGEST_TEXT = 500
+"""Characters of a question that a memo keeps."""
+
+
+class CacheState(NamedTuple):
+    name: str
+    entries: int
+    bytes: int
+    most_bytes: int
+
+
+class _Named:
+    """A cache among those of the process; one that nobody refers to any more is not listed."""
+
+    def __init__(self, name: str, most_bytes: int) -> None:
+        self.name = name
+        self.most_bytes = most_bytes
+        with _lock:
+            _caches[next(_numbers)] = self
+
+    def state(self) -> CacheState:
+        raise NotImplementedError
+
+
+_lock = threading.Lock()
+_numbers = count()
+_caches: WeakValueDictionary[int, _Named] = WeakValueDictionary()
+
+
+def caches() -> list[CacheState]:
+    """The caches of this process, by name."""
+    with _lock:
+        listed = list(_caches.values())
+    return sorted(each.state() for each in listed)
+
+
+class Cache(_Named, Generic[_Key, _Value]):
+    """What was used lately, up to a weight. Any thread may use it."""
+
+    def __init__(self, name: str, most_bytes: int, weigh: Callable[[_Value], int]) -> None:
+        super().__init__(name, most_bytes)
+        self._weigh = weigh
+        self._bytes = 0
+        self._kept: OrderedDict[_Key, tuple[_Value, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @overload
+    def get(self, key: _Key) -> _Value | None: ...
+    @overload
+    def get(self, key: _Key, default: _Default) -> _Value | _Default: ...
+    def get(self, key: _Key, default: _Default | None = None) -> _Value | _Default | None:
+        with self._lock:
+            found = self._kept.get(key)
+            if found is None:
+                return default
+            self._kept.move_to_end(key)
+            return found[0]
+
+    def put(self, key: _Key, value: _Value) -> _Value:
+        """Keep a value in place of what the key had; the value itself, for who made it to go on with."""
+        weight = ENTRY_BYTES + self._weigh(value)
+        with self._lock:
+            self._drop(key)
+            if weight > self.most_bytes:
+                return value
+            self._kept[key] = (value, weight)
+            self._bytes += weight
+            while self._bytes > self.most_bytes:
+                self._bytes -= self._kept.popitem(last=False)[1][1]
+        return value
+
+    def drop(self, key: _Key) -> None:
+        with self._lock:
+            self._drop(key)
+
+    def _drop(self, key: _Key) -> None:
+        before = self._kept.pop(key, None)
+        if before is not None:
+            self._bytes -= before[1]
+
+    def clear(self) -> None:
+        with self._lock:
+            self._kept.clear()
+            self._bytes = 0
+
+    def state(self) -> CacheState:
+        with self._lock:
+            return CacheState(self.name, len(self._kept), self._bytes, self.most_bytes)
+
+
+class Memo(_Named, dict[_Key, _Value]):
+    """Answers by their question, which is text or a tuple with texts in it: `memo[question]` works out what is missing.
+
+    The answer to a question that is longer than five hundred characters is not kept."""
+
+    def __init__(self, name: str, most_bytes: int, answer: Callable[[_Key], _Value]) -> None:
+        super().__init__(name, most_bytes)
+        self._answer = answer
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    def __missing__(self, question: _Key) -> _Value:
+        answer = self._answer(question)
+        length = _length(question)
+        if length <= _LONGEST_TEXT:
+            with self._lock:
+                weight = _MEMO_BYTES + length + _length(answer)
+                if self._bytes + weight > self.most_bytes:
+                    self._forget()
+                if question not in self:
+                    self[question] = answer
+                    self._bytes += weight
+        return answer
+
+    def clear(self) -> None:
+        with self._lock:
+            self._forget()
+
+    def _forget(self) -> None:
+        super().clear()
+        self._bytes = 0
+
+    def state(self) -> CacheState:
+        with self._lock:
+            return CacheState(self.name, len(self), self._bytes, self.most_bytes)
+
+
+def _length(value: object) -> int:
+    """Bytes of a text or of the texts in a tuple, more or less."""
+    if isinstance(value, str):
+        return len(value)
+    return sum(_LONGER + _length(each) for each in value) if isinstance(value, tuple) else 0
+
+
+_LONGER = 50
+"""Bytes of a text besides its characters."""
