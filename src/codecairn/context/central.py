@@ -24,6 +24,8 @@ from codecairn.store.view import FileRow, View
 MOST_FILES = 1_500
 """Files whose uses are bound, the most imported first: some 3 s of CPU."""
 _MOST_KEPT = 20_000
+_STEPS_A_FILE = 400
+"""On average; what is not reached is not counted."""
 
 
 class Place(NamedTuple):
@@ -66,10 +68,12 @@ class UseTable:
             found = {file.id: self._known[file.id] for file in looked_at if file.id in self._known}
         missing = [file for file in looked_at if file.id not in found]
         if missing:
-            engine, names = Engine(view, cancel), _top_level(view, product)
+            engine, names = Engine(view, cancel, _STEPS_A_FILE * len(missing)), _top_level(view, product)
             for file in missing:
                 cancel.check()
                 found[file.id] = _used_by(engine, file, names)
+            if engine.budget.unreached:
+                return Uses({file.path: found[file.id] for file in looked_at}, is_whole=False)
             self._keep(found)
         return Uses({file.path: found[file.id] for file in looked_at}, is_whole=len(looked_at) == len(product))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, TYPES
@@ -12,6 +12,7 @@ from codecairn.resolve.scope import FileScope
 from codecairn.resolve.values import (
     OUTSIDE,
     VARIABLES,
+    Apart,
     Definition,
     Either,
     Elements,
@@ -34,6 +35,13 @@ if TYPE_CHECKING:
 _SPREAD = re.compile(r"[{,]\s*\.\.\.([\w$.]+)\s*[,}]")
 
 
+class Lineage(NamedTuple):
+    """The types above one, nearest first and each once; open where one of them is not in the project."""
+
+    above: tuple[Definition, ...]
+    is_open: bool
+
+
 class Members:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -53,7 +61,7 @@ class Members:
         if isinstance(value, Instance):
             return self.of_type(value.of, name)
         if isinstance(value, Parent):
-            return self._inherited(value.of, name, frozenset({value.of}))
+            return self._inherited(value.of, name)
         if isinstance(value, Definition):
             symbol = self._engine.symbol(value)
             if symbol.kind in VARIABLES:
@@ -74,25 +82,56 @@ class Members:
 
     def of_type(self, definition: Definition, name: str, wants: str = "any") -> Definition | Outside | None:
         """A member of a type, its own or inherited; Outside where it may be one that a type outside has."""
-        key, found = (definition, name, wants), self._engine.known.members
-        if key in found:
-            return found[key]
-        value = self._engine.once(("member", key), lambda: self._search(definition, name, frozenset(), wants))
-        result = value if isinstance(value, Definition | Outside) else None
-        if isinstance(result, Definition) or not self._engine.busy:
-            found[key] = result
-        return result
+        key, known = (definition, name, wants), self._engine.known.members
+        if key in known:
+            return known[key]
+        question = ("member", key)
+        found = self._engine.once(question, lambda: self._search(definition, name, wants))
+        if self._engine.is_answered(question):
+            known[key] = found
+        return found
 
-    def _search(
-        self, definition: Definition, name: str, seen: frozenset[Definition], wants: str = "any"
-    ) -> Definition | Outside | None:
+    def _search(self, definition: Definition, name: str, wants: str) -> Definition | Outside | None:
         own = self.own_member(definition, name, wants)
-        if definition in seen or (own is not None and not self._is_assigned(own)):
+        if own is not None and not self._is_assigned(own):
             return own
-        inherited = self._inherited(definition, name, seen | {definition})
-        if own is None or (isinstance(inherited, Definition) and self._engine.symbol(inherited).kind in CALLABLE):
-            return inherited
-        return own
+        above = self._inherited(definition, name)
+        is_callable = isinstance(above, Definition) and self._engine.symbol(above).kind in CALLABLE
+        return above if own is None or is_callable else own
+
+    def _inherited(self, definition: Definition, name: str) -> Definition | Outside | None:
+        """What the first of the types above has of a name; that one assigns it is less than that a type above it
+        defines it."""
+        lineage, assigned = self.lineage(definition), None
+        waiting = list(lineage.above)
+        while waiting:
+            each = waiting.pop(0)
+            own = self.own_member(each, name)
+            if own is None:
+                continue
+            if not self._is_assigned(own):
+                is_callable = self._engine.symbol(own).kind in CALLABLE
+                return own if assigned is None or is_callable else assigned
+            assigned, waiting = assigned or own, list(self.lineage(each).above)
+        return assigned or (OUTSIDE if lineage.is_open else None)
+
+    def lineage(self, definition: Definition) -> Lineage:
+        found = self._engine.once(("lineage", definition), lambda: self._lineage(definition))
+        return found or Lineage((), is_open=False)
+
+    def _lineage(self, definition: Definition) -> Lineage:
+        above, seen, is_open = list[Definition](), {definition}, False
+        waiting = self.supers(definition)[::-1]
+        while waiting:
+            each = waiting.pop()
+            if each is None:
+                is_open = True
+            elif each not in seen:
+                self._engine.budget.step()
+                seen.add(each)
+                above.append(each)
+                waiting += self.supers(each)[::-1]
+        return Lineage(tuple(above), is_open)
 
     def _is_assigned(self, field: Definition) -> bool:
         """A field that is only given a value (`self.x = …`): what a type above defines as the name goes before it."""
@@ -148,11 +187,14 @@ class Members:
 
     def supers(self, definition: Definition) -> list[Definition | None]:
         """What a type extends or implements; None for what is not in the project."""
+        return self._engine.apart(Apart("supers", definition), lambda: self._supers(definition)) or []
+
+    def _supers(self, definition: Definition) -> list[Definition | None]:
         scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
         found: list[Definition | None] = []
         for each in scope.types.get(symbol.path, [symbol]):
             for site in scope.supertypes.get(each.number, ()):
-                bound = self._engine.bind(scope, site).definition
+                bound = self._engine.meaning(scope, site).definition
                 if bound is not None and self._engine.symbol(bound).kind in VARIABLES:
                     held = self._engine.types.typed(bound)
                     bound = held.of if isinstance(held, Instance) else held if isinstance(held, Definition) else bound
@@ -163,20 +205,6 @@ class Members:
             if isinstance(aliased, Instance) and aliased.of != definition:
                 found.append(aliased.of)
         return found
-
-    def _inherited(self, definition: Definition, name: str, seen: frozenset[Definition]) -> Definition | Outside | None:
-        is_open = False
-        for each in self.supers(definition):
-            if each is None:
-                is_open = True
-                continue
-            if each in seen:
-                continue
-            found = self._search(each, name, seen | {each} - {each})
-            if isinstance(found, Definition):
-                return found
-            is_open = is_open or found is not None
-        return OUTSIDE if is_open else None
 
     def top(self, scope: FileScope, name: str, wants: str = "any") -> Definition | None:
         for symbol in scope.named.get(name, ()):
@@ -219,7 +247,7 @@ class Members:
         if key in known:
             return known[key]
         value = self._imported(scope, each, wants)
-        if value is not None or not self._engine.busy:
+        if value is not None or not self._engine.is_waiting:
             known[key] = value
         return value
 

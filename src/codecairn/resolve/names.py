@@ -129,6 +129,8 @@ class Names:
         return min(block.size, scope.span(parent).size) if block.holds(position) else None
 
     def _implicit(self, scope: FileScope, name: str, position: int) -> Definition | None:
+        if not self._engine.named(name):
+            return None
         inner = scope.symbol_at(position, TYPES | CALLABLE)
         for symbol in scope.around(inner.number) if inner else ():
             type_ = self._type_of_scope(scope, symbol)

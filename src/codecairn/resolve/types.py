@@ -41,9 +41,10 @@ class Types:
         """What a variable or a field holds."""
         key, known = (definition, me), self._engine.known.values
         if key not in known:
-            value = self._engine.once(("typed", key), lambda: self._typed(definition, me))
-            if value is None and self._engine.busy:
-                return None  # what was not found on the way round a circle may be found otherwise
+            question = ("typed", key)
+            value = self._engine.once(question, lambda: self._typed(definition, me))
+            if not self._engine.is_answered(question):
+                return value  # on the way round a circle; from elsewhere more may be found
             known[key] = value
         return known[key]
 
@@ -74,7 +75,7 @@ class Types:
 
     def value(self, scope: FileScope, text: str, position: int, me: Definition | None = None) -> Value | None:
         """What a value of a type, as it is written in a file, is."""
-        question = ("type", scope.row.id, text, position)
+        question = ("type", scope.row.id, text, position, me)
         return self._engine.once(question, lambda: self._any_of(scope, text.strip().strip("\"'"), position, me))
 
     def _any_of(self, scope: FileScope, text: str, position: int, me: Definition | None) -> Value | None:
@@ -187,7 +188,7 @@ class Types:
         """The argument that a type gives a type above it, and the type in whose text it stands."""
         scope, symbol = self._engine.scope(below.file), self._engine.symbol(below)
         for site in scope.supertypes.get(symbol.number, ()) if below not in seen else ():
-            extended = self._engine.bind(scope, site).definition
+            extended = self._engine.meaning(scope, site).definition
             if extended is None:
                 continue
             at = scope.source.position(site.line, site.column) + len(site.name)

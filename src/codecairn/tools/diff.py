@@ -29,6 +29,7 @@ from codecairn.tools import Call, tool
 from codecairn.tools.views import Cursor, Workspace, clamped, looked_at, newest, offset_of, project_of
 
 _MOST_CHANGES = 1000
+_NOT_COUNTED = "Callers were not counted of every symbol: that takes more steps than one answer may; ask again to go on"
 
 
 class ChangedFile(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -114,8 +115,9 @@ def diff_context(
     rows = [each for each in all_rows if _is_wanted(filters, *_paths(each))]
     page = rows[offset : offset + limit]
     more = offset + limit < len(rows)
-    at_base = _callers(call, project, base, [each.before for each in page])
-    at_head = _callers(call, project, head, [each.after for each in page])
+    at_base, is_base_whole = _callers(call, project, base, [each.before for each in page])
+    at_head, is_head_whole = _callers(call, project, head, [each.after for each in page])
+    clamping += [_NOT_COUNTED] if not (is_base_whole and is_head_whole) else []
     return DiffContext(
         base_ref=base.stands.ref,
         head_ref=LIVE if asked == LIVE else head.stands.ref,
@@ -197,15 +199,17 @@ def _paths(change: SymbolChange) -> list[str]:
     return [place.version.path for place in (change.before, change.after) if place is not None]
 
 
-def _callers(call: Call, project: Project, side: _Indexed, places: list[Place | None]) -> list[int | None]:
-    """How often each is called in what a ref shows; None where it is not there, or nothing that is called."""
+def _callers(call: Call, project: Project, side: _Indexed, places: list[Place | None]) -> tuple[list[int | None], bool]:
+    """How often each is called in what a ref shows, and whether all were counted; None where it is not there, nothing
+    that is called, or not counted."""
 
-    def answer(view: View) -> list[int | None]:
+    def answer(view: View) -> tuple[list[int | None], bool]:
         engine = Engine(view, call.cancel)
         found = (_found(view, place) if place is not None else None for place in places)
-        return [_calls(engine, each) if each is not None else None for each in found]
+        counts = [_calls(engine, each) if each is not None else None for each in found]
+        return counts, not engine.budget.unreached
 
-    return newest(side.stands, project, answer) or [None] * len(places)
+    return newest(side.stands, project, answer) or ([None] * len(places), True)
 
 
 def _found(view: View, place: Place) -> Definition | None:
@@ -217,9 +221,12 @@ def _found(view: View, place: Place) -> Definition | None:
     return None if number is None else Definition(file.id, number)
 
 
-def _calls(engine: Engine, target: Definition) -> int:
-    engine.cancel.check()
-    return sum(1 for each in references_to(engine, target).references if each.kind == "calls")
+def _calls(engine: Engine, target: Definition) -> int | None:
+    if engine.budget.is_spent:
+        engine.budget.unreached += 1
+        return None
+    found = references_to(engine, target)
+    return sum(1 for each in found.references if each.kind == "calls") if found.is_whole else None
 
 
 def _row(change: SymbolChange, at_base: int | None, at_head: int | None) -> ChangedSymbol:

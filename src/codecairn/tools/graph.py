@@ -21,7 +21,7 @@ from codecairn.resolve.values import Definition
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.cut import budget
-from codecairn.tools.references import ReferredSymbol, referred
+from codecairn.tools.references import ReferredSymbol, bounded, referred
 from codecairn.tools.symbols import SymbolName, check_name
 from codecairn.tools.views import Cursor, Ref, Workspace, looked_at, newest, offset_of, project_of
 
@@ -82,9 +82,9 @@ def get_call_graph(
     offset = offset_of(cursor)
 
     def answer(view: View) -> CallGraph:
-        engine = Engine(view)
+        engine = Engine(view, call.cancel)
         root, walk = _meant(engine, symbol_name), Walk()
-        edges = Calls(engine).walk(root, direction, depth, call.cancel, walk)
+        edges = Calls(engine).walk(root, direction, depth, walk)
         page = _page(engine, edges, offset, limit)
         return _answered(engine, root, walk, page, stands)
 
@@ -143,7 +143,7 @@ def _answered(engine: Engine, root: Definition, walk: Walk, page: _Page, stands:
             for each in page.edges
         ],
         unresolved_count=walk.unbound.unresolved, external_count=walk.unbound.external,
-        metadata=stands.metadata("complete" if page.after is None else "truncated"),
+        metadata=bounded(stands.metadata("complete" if page.after is None else "truncated"), is_whole=walk.is_whole),
         next_cursor=None if page.after is None else str(page.after),
     )  # fmt: skip
 

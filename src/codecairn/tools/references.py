@@ -16,7 +16,7 @@ from codecairn.rank.search import Question
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.resolve.pick import picked
-from codecairn.resolve.references import Reference, Unresolved, references_to
+from codecairn.resolve.references import Found, Reference, Unresolved, references_to
 from codecairn.resolve.values import Definition
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
@@ -28,6 +28,7 @@ SymbolName = Annotated[
 ]
 _MOST_REFERENCES = 1000
 _NEAR = 5
+_NOT_ALL = "Not every use of the name was looked into: that takes more steps than one answer may; ask again to go on"
 _LONGEST_CONTEXT = 400
 """Characters; of a longer line the part around the reference is shown."""
 
@@ -45,7 +46,7 @@ class ReferredSymbol(SymbolOf, frozen=True, kw_only=True):
     line_start: int
 
 
-class UnresolvedRow(Struct, frozen=True, kw_only=True):
+class _Row(Struct, frozen=True, kw_only=True):
     path: str
     line_start: int
     edge_type: EdgeType
@@ -54,7 +55,12 @@ class UnresolvedRow(Struct, frozen=True, kw_only=True):
     from_symbol: SymbolOf
 
 
-class ReferenceRow(UnresolvedRow, frozen=True, kw_only=True):
+class UnresolvedRow(_Row, frozen=True, kw_only=True, omit_defaults=True):
+    reason: Literal["budget"] | None = None
+    """Why it was not looked into: the question's budget of steps was spent before."""
+
+
+class ReferenceRow(_Row, frozen=True, kw_only=True):
     confidence: float
     resolver: str
 
@@ -130,12 +136,11 @@ def _near(view: View, project: Project, stands: Standing, name: str) -> list[str
 
 
 _Place = TypeVar("_Place", Reference, Unresolved)
-_Rows = tuple[list[Reference], list[Unresolved]]
 
 
-def _rows(engine: Engine, target: Definition, kind: str | None) -> _Rows:
+def _rows(engine: Engine, target: Definition, kind: str | None) -> Found:
     found = references_to(engine, target)
-    return _of_kind(found.references, kind), _of_kind(found.unresolved, kind)
+    return Found(_of_kind(found.references, kind), _of_kind(found.unresolved, kind), found.is_whole)
 
 
 def _of_kind(rows: list[_Place], kind: str | None) -> list[_Place]:
@@ -143,11 +148,11 @@ def _of_kind(rows: list[_Place], kind: str | None) -> list[_Place]:
 
 
 def _answered(
-    engine: Engine, target: Definition, stands: Standing, rows: _Rows, offset: int, limit: int,
+    engine: Engine, target: Definition, stands: Standing, found: Found, offset: int, limit: int,
     *, include_unresolved: bool,
 ) -> References:  # fmt: skip
     """A page of both lists: the cursor counts along the two side by side."""
-    bound, unbound = rows
+    bound, unbound = found.references, found.unresolved
     after = offset + limit
     is_cut = after < (max(len(bound), len(unbound)) if include_unresolved else len(bound))
     return References(
@@ -157,11 +162,20 @@ def _answered(
             for each in bound[offset:after]
         ],
         total_references=len(bound), unresolved_count=len(unbound),
-        metadata=stands.metadata("truncated" if is_cut else "complete"),
-        unresolved=[UnresolvedRow(**_place(engine, each)) for each in unbound[offset:after]]
-        if include_unresolved else None,
+        metadata=bounded(stands.metadata("truncated" if is_cut else "complete"), is_whole=found.is_whole),
+        unresolved=[
+            UnresolvedRow(**_place(engine, each), reason=None if each.is_reached else "budget")
+            for each in unbound[offset:after]
+        ] if include_unresolved else None,
         next_cursor=str(after) if is_cut else None,
     )  # fmt: skip
+
+
+def bounded(metadata: dict[str, Any], *, is_whole: bool) -> dict[str, Any]:
+    """The same, with a word where the question had more to it than one answer may cost."""
+    if is_whole:
+        return metadata
+    return {**metadata, "result_completeness": "partial", "warnings": [*metadata.get("warnings", []), _NOT_ALL]}
 
 
 def referred(engine: Engine, target: Definition) -> ReferredSymbol:
