@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.rank.filters import module_of
+from codecairn.resolve.rules import rules_of
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.values import (
     OUTSIDE,
@@ -26,12 +28,13 @@ from codecairn.resolve.values import (
     either,
 )
 from codecairn.store.version import SymbolRow
-from codecairn.store.view import FileRow
 
 if TYPE_CHECKING:
     from codecairn.resolve.engine import Engine
 
 
+_KEEP_THEIR_IMPORTS = frozenset({"go", "package"})
+"""Ways of importing by which what a file imports is not passed on to those that import it."""
 _SPREAD = re.compile(r"[{,]\s*\.\.\.([\w$.]+)\s*[,}]")
 
 
@@ -148,7 +151,7 @@ class Members:
         for row, each in (
             self._engine.named(name) if scope.rules.shares != "file" or scope.rules.imports == "crate" else ()
         ):
-            if row.language == scope.row.language and self._is_joined(scope, row):
+            if self._engine.modules.is_beside(scope, row):
                 other = self._engine.scope(row.id)
                 if other.owner_path(each) == symbol.path:
                     return Definition(row.id, each.number)
@@ -181,9 +184,6 @@ class Members:
         named = (each for each in scope.named[symbol.name] if each.parent == symbol.parent and each.kind not in TYPES)
         other = next((each.number for each in named if (each.kind in CALLABLE) == is_called), symbol.number)
         return Definition(definition.file, other)
-
-    def _is_joined(self, scope: FileScope, row: FileRow) -> bool:
-        return row.id in {each.id for each in self._engine.modules.beside(scope)}
 
     def supers(self, definition: Definition) -> list[Definition | None]:
         """What a type extends or implements; None for what is not in the project."""
@@ -218,13 +218,13 @@ class Members:
         return self._engine.once(question, lambda: self._exported(module, name, wants))
 
     def _exported(self, module: Module, name: str, wants: str) -> Value | None:
-        for file in module.files:
+        for file in self._defining(module, name):
             if (found := self.top(self._engine.scope(file), name, wants)) is not None:
                 return found
         for file in module.files:
-            scope = self._engine.scope(file)
-            if scope.rules.imports == "go":
+            if rules_of(self._engine.known.rows[file].language).rules.imports in _KEEP_THEIR_IMPORTS:
                 continue
+            scope = self._engine.scope(file)
             for each in scope.imports.get(name, ()):
                 if (value := self.imported(scope, each, wants)) is not None:
                     return value
@@ -234,6 +234,12 @@ class Members:
                     return value
         some = self._engine.scope(module.files[0]) if module.files else self._any_python()
         return self._engine.modules.submodule(some, module, name) if some is not None else None
+
+    def _defining(self, module: Module, name: str) -> Iterable[int]:
+        if len(module.files) == 1:
+            return module.files
+        defining = {row.id for row, _ in self._engine.named(name)}
+        return (file for file in module.files if file in defining)
 
     def _any_python(self) -> FileScope | None:
         return next(

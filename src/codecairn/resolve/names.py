@@ -48,7 +48,7 @@ class Names:
             return inner
         if scope.rules.implicit_members and (found := self._implicit(scope, name, position)) is not None:
             return found, "receiver_type"
-        for row in self._engine.modules.beside(scope):
+        for row in self._engine.beside(scope, name):
             if (found := self._engine.members.top(self._engine.scope(row.id), name, wants)) is not None:
                 return found, "qualified"
         for each in scope.wildcards:
@@ -221,9 +221,9 @@ class Names:
         """A type by its path, in a file or those that are one module with it."""
         for symbol in scope.types.get(path, ()):
             return Definition(scope.row.id, symbol.number)
-        for row in self._engine.modules.beside(scope):
+        name = re.split(r"[.:#\\/]+", path)[-1]
+        for row in self._engine.beside(scope, name):
             for symbol in self._engine.scope(row.id).types.get(path, ()):
                 return Definition(row.id, symbol.number)
-        name = re.split(r"[.:#\\/]+", path)[-1]
         value, _ = self.lookup(scope, name, 0, "type") if name != path or scope.rules.imports == "crate" else (None, "")
         return value if isinstance(value, Definition) and self._engine.symbol(value).kind in TYPES else None
