@@ -13,7 +13,6 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from codecairn.beside import place_of
-from codecairn.cancel import Cancel
 from codecairn.parse.facts import Site
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.engine import Engine
@@ -58,6 +57,8 @@ class Walk:
 
     depths: dict[Node, int] = field(default_factory=dict)
     unbound: Unbound = field(default_factory=Unbound)
+    is_whole: bool = True
+    """False where the budget ended before all that was asked for was walked."""
 
 
 _Ask = Callable[[Node, Unbound], list[Edge]]
@@ -70,25 +71,25 @@ class Calls:
         self._home = cache(lambda definition: home(engine, definition))
         self._sites = cache(lambda file: _calls_by_symbol(link_table(engine.view.links(file)).sites()))
 
-    def walk(self, root: Definition, direction: Direction, depth: int, cancel: Cancel, walk: Walk) -> Iterator[Edge]:
+    def walk(self, root: Definition, direction: Direction, depth: int, walk: Walk) -> Iterator[Edge]:
         """The edges around a definition, the nearest first, each once; of both sides in turn, so that neither fills an
         answer alone."""
         first, seen = self.node(root), set[tuple[Node, Node, Resolver]]()
         walk.depths[first] = 0
         sides: list[Iterator[Edge]] = []
         if direction != "callees":
-            sides.append(self._side(first, -1, self.callers, depth, cancel, walk))
+            sides.append(self._side(first, -1, self.callers, depth, walk))
         if direction != "callers":
-            sides.append(self._side(first, 1, self.callees, depth, cancel, walk))
+            sides.append(self._side(first, 1, self.callees, depth, walk))
         for edge in _in_turn(sides):
             if (edge.caller, edge.callee, edge.resolver) not in seen:
                 seen.add((edge.caller, edge.callee, edge.resolver))
                 yield edge
 
-    def _side(self, first: Node, step: int, ask: _Ask, depth: int, cancel: Cancel, walk: Walk) -> Iterator[Edge]:
+    def _side(self, first: Node, step: int, ask: _Ask, depth: int, walk: Walk) -> Iterator[Edge]:
         waiting, met = deque([(first, 0)]), {first}
-        while waiting:
-            cancel.check()
+        while waiting and not self._engine.budget.is_spent:
+            self._engine.cancel.check()
             here, far = waiting.popleft()
             for edge in ask(here, walk.unbound):
                 other = edge.caller if step < 0 else edge.callee
@@ -97,6 +98,7 @@ class Calls:
                 if other not in met and far + 1 < depth:
                     waiting.append((other, far + 1))
                 met.add(other)
+        walk.is_whole = walk.is_whole and not waiting and not self._engine.budget.unreached
 
     def node(self, definition: Definition) -> Node:
         """The first of the overloads that a definition is one of, and not where it is only declared."""

@@ -45,7 +45,7 @@ class Expressions:
     def evaluate(self, scope: FileScope, steps: list[Step], position: int) -> Value | None:
         if not steps:
             return None
-        question = ("steps", scope.row.id, steps[0].start, len(steps))
+        question = ("steps", scope.row.id, *steps)
         return self._engine.once(question, lambda: self._walked(scope, steps, position))
 
     def _walked(self, scope: FileScope, steps: list[Step], position: int) -> Value | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
+from codecairn.cancel import Cancel
 from codecairn.parse.kinds import TYPES
 from codecairn.rank.filters import Filters
 from codecairn.rank.named import Named, find, readings
@@ -14,15 +16,14 @@ from codecairn.store.view import View
 _MOST_OWNERS = 20
 
 
-def inherited(view: View, given: str, filters: Filters) -> list[Named]:
+def inherited(view: View, given: str, filters: Filters, cancel: Cancel) -> list[Named]:
     """What a qualified name means that nothing is called: a member that its owner inherits, or has by its type."""
-    engine, met = Engine(view), dict[tuple[int, int], Named]()
+    engine, met = Engine(view, cancel), dict[tuple[int, int], Named]()
     for reading in readings(given):
         if not reading.around or not view.named(reading.name):
             continue
         for owner in _owners(view, ".".join(reading.around)):
-            value = _held(engine, owner)
-            found = engine.members.of(value, reading.name) if value is not None else None
+            found = engine.budget.within(partial(_member, engine, owner, reading.name), None)
             if isinstance(found, Definition):
                 met |= {(each.file.id, each.symbol.number): each for each in _overloads(engine, found)}
     return [each for each in met.values() if filters.keep(each.file, each.symbol)]
@@ -37,6 +38,11 @@ def _owners(view: View, name: str) -> Iterator[Named]:
     for each in find(view, name, Filters(kinds=TYPES | VARIABLES))[:_MOST_OWNERS]:
         if each.match != "near":
             yield each
+
+
+def _member(engine: Engine, owner: Named, name: str) -> Value | None:
+    value = _held(engine, owner)
+    return engine.members.of(value, name) if value is not None else None
 
 
 def _held(engine: Engine, owner: Named) -> Value | None:

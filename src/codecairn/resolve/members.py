@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.rank.filters import module_of
 from codecairn.resolve.known import ASKED_FIRST
+from codecairn.resolve.rules import rules_of
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.values import (
     OUTSIDE,
     VARIABLES,
+    Apart,
     Definition,
     Either,
     Elements,
@@ -26,13 +29,21 @@ from codecairn.resolve.values import (
     either,
 )
 from codecairn.store.version import SymbolRow
-from codecairn.store.view import FileRow
 
 if TYPE_CHECKING:
     from codecairn.resolve.engine import Engine
 
 
+_KEEP_THEIR_IMPORTS = frozenset({"go", "package"})
+"""Ways of importing by which what a file imports is not passed on to those that import it."""
 _SPREAD = re.compile(r"[{,]\s*\.\.\.([\w$.]+)\s*[,}]")
+
+
+class Lineage(NamedTuple):
+    """The types above one, nearest first and each once; open where one of them is not in the project."""
+
+    above: tuple[Definition, ...]
+    is_open: bool
 
 
 class Members:
@@ -54,7 +65,7 @@ class Members:
         if isinstance(value, Instance):
             return self.of_type(value.of, name)
         if isinstance(value, Parent):
-            return self._inherited(value.of, name, frozenset({value.of}))
+            return self._inherited(value.of, name)
         if isinstance(value, Definition):
             symbol = self._engine.symbol(value)
             if symbol.kind in VARIABLES:
@@ -79,22 +90,52 @@ class Members:
         found: Definition | Outside | None = known.answer(key, ASKED_FIRST)
         if found is not ASKED_FIRST:
             return found
-        value = self._engine.once(key, lambda: self._search(definition, name, frozenset(), wants))
-        result = value if isinstance(value, Definition | Outside) else None
-        if isinstance(result, Definition) or not self._engine.busy:
-            known.keep(key, result)
-        return result
+        found = self._engine.once(key, lambda: self._search(definition, name, wants))
+        if self._engine.is_answered(key):
+            known.keep(key, found)
+        return found
 
-    def _search(
-        self, definition: Definition, name: str, seen: frozenset[Definition], wants: str = "any"
-    ) -> Definition | Outside | None:
+    def _search(self, definition: Definition, name: str, wants: str) -> Definition | Outside | None:
         own = self.own_member(definition, name, wants)
-        if definition in seen or (own is not None and not self._is_assigned(own)):
+        if own is not None and not self._is_assigned(own):
             return own
-        inherited = self._inherited(definition, name, seen | {definition})
-        if own is None or (isinstance(inherited, Definition) and self._engine.symbol(inherited).kind in CALLABLE):
-            return inherited
-        return own
+        above = self._inherited(definition, name)
+        is_callable = isinstance(above, Definition) and self._engine.symbol(above).kind in CALLABLE
+        return above if own is None or is_callable else own
+
+    def _inherited(self, definition: Definition, name: str) -> Definition | Outside | None:
+        """What the first of the types above has of a name; that one assigns it is less than that a type above it
+        defines it."""
+        lineage, assigned = self.lineage(definition), None
+        waiting = list(lineage.above)
+        while waiting:
+            each = waiting.pop(0)
+            own = self.own_member(each, name)
+            if own is None:
+                continue
+            if not self._is_assigned(own):
+                is_callable = self._engine.symbol(own).kind in CALLABLE
+                return own if assigned is None or is_callable else assigned
+            assigned, waiting = assigned or own, list(self.lineage(each).above)
+        return assigned or (OUTSIDE if lineage.is_open else None)
+
+    def lineage(self, definition: Definition) -> Lineage:
+        found = self._engine.once(("lineage", definition), lambda: self._lineage(definition))
+        return found or Lineage((), is_open=False)
+
+    def _lineage(self, definition: Definition) -> Lineage:
+        above, seen, is_open = list[Definition](), {definition}, False
+        waiting = self.supers(definition)[::-1]
+        while waiting:
+            each = waiting.pop()
+            if each is None:
+                is_open = True
+            elif each not in seen:
+                self._engine.budget.step()
+                seen.add(each)
+                above.append(each)
+                waiting += self.supers(each)[::-1]
+        return Lineage(tuple(above), is_open)
 
     def _is_assigned(self, field: Definition) -> bool:
         """A field that is only given a value (`self.x = …`): what a type above defines as the name goes before it."""
@@ -111,7 +152,7 @@ class Members:
         for row, each in (
             self._engine.named(name) if scope.rules.shares != "file" or scope.rules.imports == "crate" else ()
         ):
-            if row.language == scope.row.language and self._is_joined(scope, row):
+            if self._engine.modules.is_beside(scope, row):
                 other = self._engine.scope(row.id)
                 if other.owner_path(each) == symbol.path:
                     return Definition(row.id, each.number)
@@ -145,16 +186,16 @@ class Members:
         other = next((each.number for each in named if (each.kind in CALLABLE) == is_called), symbol.number)
         return Definition(definition.file, other)
 
-    def _is_joined(self, scope: FileScope, row: FileRow) -> bool:
-        return row.id in {each.id for each in self._engine.modules.beside(scope)}
-
     def supers(self, definition: Definition) -> list[Definition | None]:
         """What a type extends or implements; None for what is not in the project."""
+        return self._engine.apart(Apart("supers", definition), lambda: self._supers(definition)) or []
+
+    def _supers(self, definition: Definition) -> list[Definition | None]:
         scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
         found: list[Definition | None] = []
         for each in scope.types.get(symbol.path, [symbol]):
             for site in scope.supertypes.get(each.number, ()):
-                bound = self._engine.bind(scope, site).definition
+                bound = self._engine.meaning(scope, site).definition
                 if bound is not None and self._engine.symbol(bound).kind in VARIABLES:
                     held = self._engine.types.typed(bound)
                     bound = held.of if isinstance(held, Instance) else held if isinstance(held, Definition) else bound
@@ -165,20 +206,6 @@ class Members:
             if isinstance(aliased, Instance) and aliased.of != definition:
                 found.append(aliased.of)
         return found
-
-    def _inherited(self, definition: Definition, name: str, seen: frozenset[Definition]) -> Definition | Outside | None:
-        is_open = False
-        for each in self.supers(definition):
-            if each is None:
-                is_open = True
-                continue
-            if each in seen:
-                continue
-            found = self._search(each, name, seen | {each} - {each})
-            if isinstance(found, Definition):
-                return found
-            is_open = is_open or found is not None
-        return OUTSIDE if is_open else None
 
     def top(self, scope: FileScope, name: str, wants: str = "any") -> Definition | None:
         for symbol in scope.named.get(name, ()):
@@ -192,13 +219,13 @@ class Members:
         return self._engine.once(question, lambda: self._exported(module, name, wants))
 
     def _exported(self, module: Module, name: str, wants: str) -> Value | None:
-        for file in module.files:
+        for file in self._defining(module, name):
             if (found := self.top(self._engine.scope(file), name, wants)) is not None:
                 return found
         for file in module.files:
-            scope = self._engine.scope(file)
-            if scope.rules.imports == "go":
+            if rules_of(self._engine.known.rows[file].language).rules.imports in _KEEP_THEIR_IMPORTS:
                 continue
+            scope = self._engine.scope(file)
             for each in scope.imports.get(name, ()):
                 if (value := self.imported(scope, each, wants)) is not None:
                     return value
@@ -208,6 +235,12 @@ class Members:
                     return value
         some = self._engine.scope(module.files[0]) if module.files else self._any_python()
         return self._engine.modules.submodule(some, module, name) if some is not None else None
+
+    def _defining(self, module: Module, name: str) -> Iterable[int]:
+        if len(module.files) == 1:
+            return module.files
+        defining = {row.id for row, _ in self._engine.named(name)}
+        return (file for file in module.files if file in defining)
 
     def _any_python(self) -> FileScope | None:
         return next(
@@ -222,7 +255,7 @@ class Members:
         if found is not ASKED_FIRST:
             return found
         value = self._imported(scope, each, wants)
-        if value is not None or not self._engine.busy:
+        if value is not None or not self._engine.is_waiting:
             known.keep(key, value)
         return value
 

@@ -66,6 +66,15 @@ class Modules:
             ]
         return []
 
+    def is_beside(self, scope: Importing, row: FileRow) -> bool:
+        """Whether a file is one of those beside another; to list them all takes as long as there are files."""
+        own = scope.row
+        if row.language != own.language or row == own:
+            return False
+        if scope.rules.shares == "folder":
+            return posixpath.dirname(row.path) == posixpath.dirname(own.path) and row.package == own.package
+        return scope.rules.shares == "package" and bool(module := module_of(own)) and module_of(row) == module
+
     # One way each.
 
     def _dotted(self, scope: Importing, module: str) -> Module | None:

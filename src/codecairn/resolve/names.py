@@ -48,7 +48,7 @@ class Names:
             return inner
         if scope.rules.implicit_members and (found := self._implicit(scope, name, position)) is not None:
             return found, "receiver_type"
-        for row in self._engine.modules.beside(scope):
+        for row in self._engine.beside(scope, name):
             if (found := self._engine.members.top(self._engine.scope(row.id), name, wants)) is not None:
                 return found, "qualified"
         for each in scope.wildcards:
@@ -129,6 +129,8 @@ class Names:
         return min(block.size, scope.span(parent).size) if block.holds(position) else None
 
     def _implicit(self, scope: FileScope, name: str, position: int) -> Definition | None:
+        if not self._engine.named(name):
+            return None
         inner = scope.symbol_at(position, TYPES | CALLABLE)
         for symbol in scope.around(inner.number) if inner else ():
             type_ = self._type_of_scope(scope, symbol)
@@ -219,9 +221,9 @@ class Names:
         """A type by its path, in a file or those that are one module with it."""
         for symbol in scope.types.get(path, ()):
             return Definition(scope.row.id, symbol.number)
-        for row in self._engine.modules.beside(scope):
+        name = re.split(r"[.:#\\/]+", path)[-1]
+        for row in self._engine.beside(scope, name):
             for symbol in self._engine.scope(row.id).types.get(path, ()):
                 return Definition(row.id, symbol.number)
-        name = re.split(r"[.:#\\/]+", path)[-1]
         value, _ = self.lookup(scope, name, 0, "type") if name != path or scope.rules.imports == "crate" else (None, "")
         return value if isinstance(value, Definition) and self._engine.symbol(value).kind in TYPES else None

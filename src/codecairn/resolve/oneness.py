@@ -60,6 +60,7 @@ def references_to_all(engine: Engine, targets: list[Definition]) -> Found:
         founds[0],
         references=[bound[at] for at in sorted(bound)],
         unresolved=[unbound[at] for at in sorted(unbound) if at not in bound],
+        is_whole=all(each.is_whole for each in founds),
     )
 
 

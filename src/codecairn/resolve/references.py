@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
-from codecairn.parse.facts import EdgeKind, Site
+from codecairn.parse.facts import EdgeKind, Import, Site
 from codecairn.parse.kinds import TYPES
 from codecairn.resolve.engine import Bound, Engine
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.uses import uses_of
-from codecairn.resolve.values import Definition, Instance, Resolver
+from codecairn.resolve.values import Definition, Instance, Resolver, Value
 
 CONFIDENCE: dict[Resolver, float] = {
     "same_file": 0.99, "import": 0.99, "qualified": 0.98, "receiver_type": 0.95, "unique_name": 0.6,
@@ -37,6 +39,8 @@ class Unresolved:
     column: int
     kind: EdgeKind
     symbol: int
+    is_reached: bool
+    """False where the budget of the question ended before it."""
 
 
 _Place = TypeVar("_Place", Reference, Unresolved)
@@ -46,9 +50,12 @@ _Place = TypeVar("_Place", Reference, Unresolved)
 class Found:
     references: list[Reference]
     unresolved: list[Unresolved]
+    is_whole: bool
+    """Whether the budget reached everything that may refer to the target."""
 
 
 def references_to(engine: Engine, target: Definition) -> Found:
+    before = engine.budget.unreached
     group = _group(engine, target)
     merged, made = _merged(engine, target), engine.members.made(target)
     names = _names(engine, target, group)
@@ -64,11 +71,12 @@ def references_to(engine: Engine, target: Definition) -> Found:
                 )
             )
         elif bound.definition is None and not bound.is_known:
-            unresolved.append(Unresolved(file, site.line, site.column, site.kind, site.symbol))
+            unresolved.append(Unresolved(file, site.line, site.column, site.kind, site.symbol, bound.is_reached))
     references += _declarations(engine, target, group)
     references += _assigned(engine, target, group)
     references += _quoted(engine, target, group)
-    return Found(_in_order(engine, references), _in_order(engine, unresolved))
+    is_whole = engine.budget.unreached == before
+    return Found(_in_order(engine, references), _in_order(engine, unresolved), is_whole)
 
 
 def _in_order(engine: Engine, places: list[_Place]) -> list[_Place]:
@@ -114,32 +122,27 @@ def _merged(engine: Engine, target: Definition) -> set[Definition]:
 def _family(engine: Engine, target: Definition) -> set[Definition]:
     """Members of the same name up and down the types."""
     name = engine.symbol(target).name
-    above: dict[Definition, set[Definition]] = {}
+    related: dict[Definition, set[Definition]] = defaultdict(set)
     for row, symbol in engine.named(name):
         if symbol.parent >= 0 and symbol.kind in ("method", "field"):
-            owner = Definition(row.id, symbol.parent)
             here = Definition(row.id, symbol.number)
-            above[here] = {here, *_above(engine, owner, name)}
-    family, grown = {target}, True
-    while grown:
-        grown = False
-        for members in above.values():
-            if members & family and not members <= family:
-                family |= members
-                grown = True
+            above = engine.budget.within(
+                partial(_above, engine, Definition(row.id, symbol.parent), name), list[Definition]()
+            )
+            related[here].update(above)
+            for each in above:
+                related[each].add(here)
+    family, waiting = {target}, [target]
+    while waiting:
+        new = related[waiting.pop()] - family
+        family |= new
+        waiting += new
     return family
 
 
-def _above(engine: Engine, owner: Definition, name: str) -> Iterator[Definition]:
-    seen, waiting = {owner}, [owner]
-    while waiting:
-        for each in engine.members.supers(waiting.pop()):
-            if each is None or each in seen:
-                continue
-            seen.add(each)
-            waiting.append(each)
-            if (found := engine.members.own_member(each, name)) is not None:
-                yield found
+def _above(engine: Engine, owner: Definition, name: str) -> list[Definition]:
+    owned = (engine.members.own_member(each, name) for each in engine.members.lineage(owner).above)
+    return [each for each in owned if each is not None]
 
 
 def _is_one(scope: FileScope, one: str, other: str) -> bool:
@@ -159,11 +162,15 @@ def _names(engine: Engine, target: Definition, group: set[Definition]) -> set[st
     while waiting:
         for file, each in uses_of(engine, waiting.pop(), language).renamed:
             if each.alias not in names and each.alias != "default":
-                value = engine.members.imported(engine.scope(file), each)
+                value = engine.budget.within(partial(_imported, engine, file, each), None)
                 if isinstance(value, Definition) and value in group:
                     names.add(each.alias)
                     waiting.append(each.alias)
     return names
+
+
+def _imported(engine: Engine, file: int, each: Import) -> Value | None:
+    return engine.members.imported(engine.scope(file), each)
 
 
 def _quoted(engine: Engine, target: Definition, group: set[Definition]) -> Iterator[Reference]:
@@ -173,15 +180,23 @@ def _quoted(engine: Engine, target: Definition, group: set[Definition]) -> Itera
         return
     importing = uses_of(engine, symbol.name, home.row.language).importing
     for file in {*importing, *(each.file for each in group)}:
-        scope = engine.scope(file)
-        for at in scope.quoted(symbol.name) if scope.row.language == home.row.language else ():
-            steps = scope.source.receiver(at)
-            value = engine.names.lookup(scope, symbol.name, at)[0] if not steps else None
-            if value in group:
+        if engine.known.rows[file].language == home.row.language:
+            for at in engine.budget.within(partial(_quoting, engine, file, symbol.name, group), list[int]()):
+                scope = engine.scope(file)
                 around, line = scope.symbol_at(at), scope.source.line_of(at)
                 column, number = at - scope.source.starts[line - 1], around.number if around else -1
                 resolver: Resolver = "same_file" if scope is home else "import"
-                yield Reference(scope.row.id, line, column, "references", number, resolver, CONFIDENCE[resolver])
+                yield Reference(file, line, column, "references", number, resolver, CONFIDENCE[resolver])
+
+
+def _quoting(engine: Engine, file: int, name: str, group: set[Definition]) -> list[int]:
+    """Where a file has a name in a string that is a type and means one of a group."""
+    scope, found = engine.scope(file), list[int]()
+    for at in scope.quoted(name):
+        engine.budget.step()
+        if not scope.source.receiver(at) and engine.names.lookup(scope, name, at)[0] in group:
+            found.append(at)
+    return found
 
 
 def _assigned(engine: Engine, target: Definition, group: set[Definition]) -> Iterator[Reference]:
@@ -190,7 +205,9 @@ def _assigned(engine: Engine, target: Definition, group: set[Definition]) -> Ite
     for row, symbol in engine.named(name):
         if symbol.kind != "field" or symbol.parent < 0:
             continue
-        owner = engine.members.of(Instance(Definition(row.id, symbol.parent)), name)
+        owner = engine.budget.within(
+            partial(engine.members.of, Instance(Definition(row.id, symbol.parent)), name), None
+        )
         if owner in group and Definition(row.id, symbol.number) not in group:
             yield Reference(
                 row.id, symbol.name_line, 0, "references", symbol.parent, "receiver_type", CONFIDENCE["receiver_type"]

@@ -45,8 +45,8 @@ class Types:
         if found is not ASKED_FIRST:
             return found
         value = self._engine.once(key, lambda: self._typed(definition, me))
-        if value is None and self._engine.busy:
-            return None  # what was not found on the way round a circle may be found otherwise
+        if not self._engine.is_answered(key):
+            return value  # on the way round a circle; from elsewhere more may be found
         return known.keep(key, value)
 
     def _typed(self, definition: Definition, me: Definition | None) -> Value | None:
@@ -76,7 +76,7 @@ class Types:
 
     def value(self, scope: FileScope, text: str, position: int, me: Definition | None = None) -> Value | None:
         """What a value of a type, as it is written in a file, is."""
-        question = ("type", scope.row.id, text, position)
+        question = ("type", scope.row.id, text, position, me)
         return self._engine.once(question, lambda: self._any_of(scope, text.strip().strip("\"'"), position, me))
 
     def _any_of(self, scope: FileScope, text: str, position: int, me: Definition | None) -> Value | None:
@@ -189,7 +189,7 @@ class Types:
         """The argument that a type gives a type above it, and the type in whose text it stands."""
         scope, symbol = self._engine.scope(below.file), self._engine.symbol(below)
         for site in scope.supertypes.get(symbol.number, ()) if below not in seen else ():
-            extended = self._engine.bind(scope, site).definition
+            extended = self._engine.meaning(scope, site).definition
             if extended is None:
                 continue
             at = scope.source.position(site.line, site.column) + len(site.name)

@@ -1,4 +1,8 @@
-"""Every use of a name in a view, bound: found once a generation, whichever definition of the name is asked about."""
+"""Every use of a name in a view, bound: found once a generation, whichever definition of the name is asked about.
+
+A name may stand in more places than one question has steps for. Those that were not reached are left for the next
+question about the name, which goes on from there.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from dataclasses import dataclass, field
 
 from codecairn.cache import Cache
 from codecairn.parse.facts import Import, Site
-from codecairn.resolve.engine import Bound, Engine
+from codecairn.resolve.engine import UNREACHED, Bound, Engine
 from codecairn.store.version import LinkTable, link_table, names_in
 from codecairn.store.view import FileRow
 
@@ -35,7 +39,24 @@ def uses_of(engine: Engine, name: str, language: str) -> Uses:
     """The uses of a name in files of a language and those that share its names."""
     key = (engine.known.own, name, language)
     found = _uses.get(key)
-    return found if found is not None else _uses.put(key, _found(engine, name, language))
+    if found is None:
+        return _uses.put(key, _found(engine, name, language))
+    if any(not bound.is_reached for _, _, bound in found.sites):
+        _go_on(engine, found)
+    return found
+
+
+def _go_on(engine: Engine, uses: Uses) -> None:
+    for number, (file, site, bound) in enumerate(uses.sites):
+        if not bound.is_reached:
+            uses.sites[number] = (file, site, _bound(engine, file, site))
+
+
+def _bound(engine: Engine, file: int, site: Site) -> Bound:
+    def bound() -> Bound:
+        return engine.meaning(engine.scope(file), site)
+
+    return engine.budget.within(bound, UNREACHED)
 
 
 def _found(engine: Engine, name: str, language: str) -> Uses:
@@ -45,15 +66,14 @@ def _found(engine: Engine, name: str, language: str) -> Uses:
         if any(name in (each.name, each.alias) or each.name == "*" for each in links.imports):
             uses.importing.append(file)
         named = [site for site in links.sites() if site.name == name] if is_named else []
-        scope = engine.scope(file) if named else None
-        uses.sites.extend((file, site, engine.bind(scope, site)) for site in named if scope is not None)
+        uses.sites.extend((file, site, _bound(engine, file, site)) for site in named)
     return uses
 
 
 def _mentioning(engine: Engine, name: str, language: str) -> Iterator[tuple[int, LinkTable, bool]]:
     """The files whose links have the name, and those that may import it with everything else."""
     for file in engine.using(name):
-        engine.cancel.check()
+        engine.budget.step()
         if _is_related(file, language):
             links = engine.known.links(engine.view, file.id)
             is_named = names_in(links, name)

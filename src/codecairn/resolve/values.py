@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Resolver = Literal["same_file", "import", "qualified", "receiver_type", "unique_name"]
 
@@ -15,6 +15,13 @@ class Definition:
 
     file: int
     number: int
+
+
+class Apart(NamedTuple):
+    """A question whose answer does not hang on who asks."""
+
+    what: str
+    of: Definition
 
 
 @dataclass(frozen=True)

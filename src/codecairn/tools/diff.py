@@ -39,6 +39,7 @@ from codecairn.tools.views import Workspace, clamped, looked_at, newest, project
 _MOST_CHANGES = 1000
 _NEAREST = 5
 """Callers that are named."""
+_NOT_COUNTED = "Callers were not counted of every symbol: that takes more steps than one answer may; ask again to go on"
 
 
 class ChangedFile(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -137,8 +138,9 @@ def diff_context(
         clamping += newest(head.stands, project, lambda view: unmatched(view, filters)) or []
     page = rows[offset : offset + limit]
     more = offset + limit < len(rows)
-    at_base = _callers(call, project, base, [each.before for each in page])
-    at_head = _callers(call, project, head, [each.after for each in page])
+    at_base, is_base_whole = _callers(call, project, base, [each.before for each in page])
+    at_head, is_head_whole = _callers(call, project, head, [each.after for each in page])
+    clamping += [_NOT_COUNTED] if not (is_base_whole and is_head_whole) else []
     shown = _shown_files(files, rows, page, limit, is_first=offset == 0)
     silent = len(files) - len({each.path for each in files} & _all_paths(rows))
     return DiffContext(
@@ -238,15 +240,19 @@ class _Calls(NamedTuple):
     nearest: list[str]
 
 
-def _callers(call: Call, project: Project, side: _Indexed, places: list[Place | None]) -> list[_Calls | None]:
-    """Who calls each in what a ref shows; None where it is not there, or nothing that is called."""
+def _callers(
+    call: Call, project: Project, side: _Indexed, places: list[Place | None]
+) -> tuple[list[_Calls | None], bool]:
+    """Who calls each in what a ref shows, and whether all were counted; None where it is not there, nothing that is
+    called, or not counted."""
 
-    def answer(view: View) -> list[_Calls | None]:
+    def answer(view: View) -> tuple[list[_Calls | None], bool]:
         engine = Engine(view, call.cancel)
         found = (_found(view, place) if place is not None else None for place in places)
-        return [_calls(engine, each) if each is not None else None for each in found]
+        counts = [_calls(engine, each) if each is not None else None for each in found]
+        return counts, not engine.budget.unreached
 
-    return newest(side.stands, project, answer) or [None] * len(places)
+    return newest(side.stands, project, answer) or ([None] * len(places), True)
 
 
 def _found(view: View, place: Place) -> Definition | None:
@@ -258,10 +264,15 @@ def _found(view: View, place: Place) -> Definition | None:
     return None if number is None else Definition(file.id, number)
 
 
-def _calls(engine: Engine, target: Definition) -> _Calls:
-    engine.cancel.check()
+def _calls(engine: Engine, target: Definition) -> _Calls | None:
+    if engine.budget.is_spent:
+        engine.budget.unreached += 1
+        return None
+    found = references_to(engine, target)
+    if not found.is_whole:
+        return None
     here = engine.scope(target.file).row.path
-    calls = [each for each in references_to(engine, target).references if each.kind == "calls"]
+    calls = [each for each in found.references if each.kind == "calls"]
     ordered = sorted(calls, key=lambda each: _distance(engine.scope(each.file).row.path, here))
     names = dict.fromkeys(_name(engine, each) for each in ordered)
     return _Calls(len(calls), list(names)[:_NEAREST])

@@ -23,7 +23,7 @@ from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.cut import budget
 from codecairn.tools.nearby import suggesting_names
-from codecairn.tools.references import ReferredSymbol, referred, weigh
+from codecairn.tools.references import ReferredSymbol, bounded, referred, weigh
 from codecairn.tools.symbols import SymbolName, check_name
 from codecairn.tools.views import Ref, Workspace, looked_at, newest, project_of, unindexed
 
@@ -84,11 +84,11 @@ def get_call_graph(
     offset = offset_of(cursor)
 
     def answer(view: View) -> CallGraph:
-        engine = Engine(view)
+        engine = Engine(view, call.cancel)
         with suggesting_names(view, symbol_name):
             (root, _), *others = weigh(engine, meanings(engine, symbol_name))
         walk = Walk()
-        edges = Calls(engine).walk(root, direction, depth, call.cancel, walk)
+        edges = Calls(engine).walk(root, direction, depth, walk)
         page = _page(engine, edges, offset, limit)
         graph = _answered(engine, root, walk, page, stands)
         return structs.replace(graph, candidates=[referred(engine, each) for each, _ in others] or None)
@@ -134,7 +134,7 @@ def _answered(engine: Engine, root: Definition, walk: Walk, page: _Page, stands:
             for each in page.edges
         ],
         unresolved_count=walk.unbound.unresolved, external_count=walk.unbound.external,
-        metadata=stands.metadata("complete" if page.after is None else "truncated"),
+        metadata=bounded(stands.metadata("complete" if page.after is None else "truncated"), is_whole=walk.is_whole),
         next_cursor=None if page.after is None else str(page.after),
     )  # fmt: skip
 

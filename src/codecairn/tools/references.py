@@ -31,6 +31,7 @@ SymbolName = Annotated[
     str, Meta(description="Bare or qualified: pkg.Type.method, mod::fn, a/b.ts:fn", min_length=1, max_length=500)
 ]
 _MOST_REFERENCES = 1000
+_NOT_ALL = "Not every use of the name was looked into: that takes more steps than one answer may; ask again to go on"
 _LONGEST_CONTEXT = 400
 """Characters; of a longer line the part around the reference is shown."""
 
@@ -48,7 +49,7 @@ class ReferredSymbol(SymbolOf, frozen=True, kw_only=True):
     line_start: int
 
 
-class UnresolvedRow(Struct, frozen=True, kw_only=True):
+class _Row(Struct, frozen=True, kw_only=True):
     path: str
     line_start: int
     edge_type: EdgeType
@@ -57,7 +58,12 @@ class UnresolvedRow(Struct, frozen=True, kw_only=True):
     from_symbol: SymbolOf
 
 
-class ReferenceRow(UnresolvedRow, frozen=True, kw_only=True):
+class UnresolvedRow(_Row, frozen=True, kw_only=True, omit_defaults=True):
+    reason: Literal["budget"] | None = None
+    """Why it was not looked into: the question's budget of steps was spent before."""
+
+
+class ReferenceRow(_Row, frozen=True, kw_only=True):
     confidence: float
     resolver: str
 
@@ -149,8 +155,8 @@ def _is_complete(page: References) -> bool:
     return bool(page.metadata["result_completeness"] == "complete")
 
 
-def _candidate(engine: Engine, target: Definition, rows: _Rows, share: int) -> CandidateReferences:
-    bound, unbound = rows
+def _candidate(engine: Engine, target: Definition, rows: Found, share: int) -> CandidateReferences:
+    bound, unbound = rows.references, rows.unresolved
     return CandidateReferences(
         symbol=referred(engine, target), references=[_reference(engine, each) for each in bound[:share]],
         total_references=len(bound), unresolved_count=len(unbound),
@@ -158,16 +164,15 @@ def _candidate(engine: Engine, target: Definition, rows: _Rows, share: int) -> C
 
 
 _Place = TypeVar("_Place", Reference, Unresolved)
-_Rows = tuple[list[Reference], list[Unresolved]]
 
 
-def _rows(engine: Engine, found: Found, kind: str | None) -> _Rows:
+def _rows(engine: Engine, found: Found, kind: str | None) -> Found:
     def order(each: Reference | Unresolved) -> tuple[int, bool, str, int]:
         path = engine.scope(each.file).row.path
         return kind_order(each.kind), is_test(path), path, each.line
 
     bound, unbound = _of_kind(found.references, kind), _of_kind(found.unresolved, kind)
-    return sorted(bound, key=order), sorted(unbound, key=order)
+    return Found(sorted(bound, key=order), sorted(unbound, key=order), found.is_whole)
 
 
 def _of_kind(rows: list[_Place], kind: str | None) -> list[_Place]:
@@ -175,11 +180,11 @@ def _of_kind(rows: list[_Place], kind: str | None) -> list[_Place]:
 
 
 def _answered(
-    engine: Engine, target: Definition, stands: Standing, rows: _Rows, offset: int, limit: int,
+    engine: Engine, target: Definition, stands: Standing, found: Found, offset: int, limit: int,
     *, include_unresolved: bool,
 ) -> References:  # fmt: skip
     """A page of both lists: the cursor counts along the two side by side."""
-    bound, unbound = rows
+    bound, unbound = found.references, found.unresolved
     after = offset + limit
     is_cut = after < (max(len(bound), len(unbound)) if include_unresolved else len(bound))
     return References(
@@ -189,15 +194,24 @@ def _answered(
             for each in bound[offset:after]
         ],
         total_references=len(bound), unresolved_count=len(unbound),
-        metadata=stands.metadata("truncated" if is_cut else "complete"),
-        unresolved=[UnresolvedRow(**_place(engine, each)) for each in unbound[offset:after]]
-        if include_unresolved else None,
+        metadata=bounded(stands.metadata("truncated" if is_cut else "complete"), is_whole=found.is_whole),
+        unresolved=[
+            UnresolvedRow(**_place(engine, each), reason=None if each.is_reached else "budget")
+            for each in unbound[offset:after]
+        ] if include_unresolved else None,
         next_cursor=str(after) if is_cut else None,
     )  # fmt: skip
 
 
 def _reference(engine: Engine, each: Reference) -> ReferenceRow:
     return ReferenceRow(**_place(engine, each), confidence=each.confidence, resolver=each.resolver)
+
+
+def bounded(metadata: dict[str, Any], *, is_whole: bool) -> dict[str, Any]:
+    """The same, with a word where the question had more to it than one answer may cost."""
+    if is_whole:
+        return metadata
+    return {**metadata, "result_completeness": "partial", "warnings": [*metadata.get("warnings", []), _NOT_ALL]}
 
 
 def referred(engine: Engine, target: Definition) -> ReferredSymbol:

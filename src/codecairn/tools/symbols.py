@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from codecairn.cancel import Cancel
 from codecairn.errors import InvalidInput, SymbolNotFound
 from codecairn.nearness import nearest, suggestion
 from codecairn.parse.kinds import KINDS
@@ -85,7 +86,7 @@ def find_symbol(
         language=checked_language(language) if language else "",
     )  # fmt: skip
     offset = offset_of(cursor)
-    found = newest(stands, project, lambda view: _page(view, symbol_name, wanted, offset, limit))
+    found = newest(stands, project, lambda view: _page(view, symbol_name, wanted, offset, limit, call.cancel))
     if found is None:
         raise unindexed(project, stands)
     page, total = found
@@ -114,10 +115,12 @@ def _kind(given: str) -> str:
     return kind
 
 
-def _page(view: View, name: str, wanted: Filters, offset: int, limit: int) -> tuple[list[SymbolFound], int]:
+def _page(
+    view: View, name: str, wanted: Filters, offset: int, limit: int, cancel: Cancel
+) -> tuple[list[SymbolFound], int]:
     found = find(view, name, wanted)
     if not found or found[0].match == "near":
-        found = inherited(view, name, wanted) or found
+        found = inherited(view, name, wanted, cancel) or found
     if not found:
         raise _not_found(view, name, wanted)
     page = found[offset : offset + limit]
