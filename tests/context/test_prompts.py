@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from codecairn.store.lock import WriterLock
 from tests.context.conftest import BERTHS, HARBOUR, Request
 from tests.search.conftest import Doors, doors_to, index
 from tests.support.doors import open_door, service
-from tests.support.indexes import LastingWorkers
+from tests.support.indexes import LastingWorkers, project_index
 from tests.support.repo import Repo
 
 
@@ -96,6 +97,19 @@ def test_a_review_of_a_named_head_leaves_the_working_tree_out(branched: Any) -> 
         assert "+    return 2" not in review
         same = {"name": "review-branch", "arguments": {"base": "dearer", "head": "dearer"}}
         assert "No differences." in said(doors("modern").request("prompts/get", same)["result"])  # type: ignore[attr-defined]
+
+
+def test_a_review_says_what_it_cannot_learn_while_another_process_writes_the_index(branched: Any) -> None:
+    repo, built = branched
+    repo.commit("tides: two")
+    with project_index(built.root, built.home) as index_:
+        lock = WriterLock(index_.folder / "lock")
+    with doors_to(built) as doors, lock.holding("indexing") as is_held:
+        assert is_held
+        params = {"name": "review-branch", "arguments": {"base": "main", "head": "dearer"}}
+        review = said(doors("stdio").request("prompts/get", params)["result"])  # type: ignore[attr-defined]
+        assert "Ask diff_context for it later." in review
+        assert "+    return round(hours * 200 * depth)" in review
 
 
 def test_what_is_known_of_the_changed_files_stands_in_the_review(branched: Any) -> None:

@@ -16,6 +16,9 @@ from typing import Literal
 
 MARKER = re.compile(rb"soakmark_\d+")
 
+_KEPT_S, _LEAST = 900.0, 3
+"""Longer than any call takes."""
+
 Content = bytes | None
 """None where there is no such file."""
 Seen = Literal["present", "absent", "unsure"]
@@ -29,8 +32,11 @@ class _Spells:
     states: list[object] = field(default_factory=list)
 
     def add(self, state: object) -> None:
-        self.since.append(time.monotonic())
+        now = time.monotonic()
+        self.since.append(now)
         self.states.append(state)
+        while len(self.since) > _LEAST and self.since[1] < now - _KEPT_S:
+            del self.since[0], self.states[0]
 
     def during(self, start: float, end: float) -> list[object]:
         found = []

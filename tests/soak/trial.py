@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 import threading
 import time
 import traceback
@@ -265,6 +266,7 @@ class Trial:
         if number % self.plan.measure_every == 0:
             for server in self.servers:
                 server.measure(number)
+            print(f"{number} calls, {len(self.result.wrong)} wrong", file=sys.stderr, flush=True)
         return number
 
     def note_wrong(self, **facts: Any) -> None:
@@ -421,8 +423,8 @@ class Worker:
         if not self._server.switching.acquire(blocking=False):
             return self._step(number)
         try:
-            refs = ["live"] * 2 * len(self._trial.scenery.fixed) + [*(each.name for each in self._trial.scenery.fixed)]
-            ref = self._choice.choice(refs)
+            fixed = [each.name for each in self._trial.scenery.fixed]
+            ref = self._choice.choice(["live"] * 2 * len(fixed) + fixed)
             sent = time.monotonic()
             self._server.switches.append((sent, float("inf"), ref))
             answer = self._ask(number, Asked("switch_ref", {"ref": ref}))
