@@ -40,7 +40,7 @@ FieldName = Literal[
     "schemaVersion", "deprecatedBy", "createdAt", "updatedAt", "usageCount", "lastUsedAt", "riskScore", "source",
 ]  # fmt: skip
 Limit = Annotated[Annotated[int, Meta(ge=1, le=1000)] | None, Meta(description="Most items (default all)")]
-Fields = Annotated[list[FieldName] | None, Meta(description="Only these fields of each item; id always")]
+Fields = Annotated[list[FieldName] | None, Meta(description="Fields of each item")]
 
 
 class KnownEntry(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -52,12 +52,12 @@ class KnownEntry(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"
 def instructions_list(
     call: Call,
     *,
-    category: Annotated[str | None, Meta(description="Only entries of this category")] = None,
+    category: Annotated[str | None, Meta(description="Only this category")] = None,
     limit: Limit = None,
     cursor: Cursor = None,
     fields: Fields = None,
 ) -> EntryPage | ProjectedPage:
-    """Rule catalogue: the team's rules, with filters. Use it where the repository has instructions/."""
+    """Rules: the team's rules, with filters. Use it where the repository has instructions/."""
     catalog = call.project.catalog.current()
     return _page(call, catalog, _cut(catalog.in_category(category), cursor, limit), fields)
 
@@ -68,7 +68,7 @@ def instructions_get(
     *,
     id: Annotated[str, Meta(min_length=1, description="The entry's id")],  # noqa: A002
 ) -> EntryFound | EntryMissing:
-    """Rule catalogue: one rule, whole. Use it when you know its id."""
+    """Rules: one rule, whole. Use it when you know its id."""
     catalog = call.project.catalog.current()
     entry = catalog.entries.get(id)
     if entry is None:
@@ -81,12 +81,12 @@ def instructions_get(
 def instructions_search(
     call: Call,
     *,
-    q: Annotated[str, Meta(min_length=1, max_length=1000, description="Words that title or body contain, in any case")],
+    q: Annotated[str, Meta(min_length=1, max_length=1000, description="Words of title or body")],
     limit: Limit = None,
     cursor: Cursor = None,
     fields: Fields = None,
 ) -> EntryPage | ProjectedPage:
-    """Rule catalogue: rules that speak of some words. Use it before changing an area."""
+    """Rules: rules that speak of some words. Use it before changing an area."""
     catalog = call.project.catalog.current()
     return _page(call, catalog, _cut(catalog_search.search(catalog, q), cursor, limit), fields)
 
@@ -95,10 +95,10 @@ def instructions_search(
 def instructions_diff(
     call: Call,
     *,
-    clientHash: Annotated[str | None, Meta(description="The aggregate hash the client holds")] = None,
-    known: Annotated[list[KnownEntry] | None, Meta(description="What the client holds: id and sourceHash each")] = None,
+    clientHash: Annotated[str | None, Meta(description="Aggregate hash held")] = None,
+    known: Annotated[list[KnownEntry] | None, Meta(description="Held: id and sourceHash each")] = None,
 ) -> UpToDate | EntryChanges | EntriesChanged:
-    """Rule catalogue: what changed since a hash. Use it to keep a copy current."""
+    """Rules: what changed since a hash. Use it to keep a copy current."""
     catalog = call.project.catalog.current()
     if known is None and clientHash == catalog.hash:
         return UpToDate(up_to_date=True, hash=catalog.hash)
@@ -120,7 +120,7 @@ def instructions_diff(
 def prompt_review(
     call: Call, *, prompt: Annotated[str, Meta(description="The prompt to check, at most 10,000 characters")]
 ) -> Review | PromptTooLong:
-    """Rule catalogue: secrets and policy breaches in a prompt. Use it before sending one on."""
+    """Rules: secrets and policy breaches in a prompt. Use it before sending one on."""
     longest = governance.LONGEST_PROMPT
     if len(prompt) > longest:
         message = f"The prompt has {len(prompt):,} characters; at most {longest:,} are reviewed. Split it."
@@ -131,7 +131,7 @@ def prompt_review(
 
 @tool(family="catalog", method="integrity/verify")
 def integrity_verify(call: Call) -> Integrity:
-    """Rule catalogue: rules that were tampered with. Use it before trusting them."""
+    """Rules: rules that were tampered with. Use it before trusting them."""
     catalog = call.project.catalog.current()
     issues = [
         Drift(id=entry.value.id, expected=entry.stored_hash or "", actual=entry.value.source_hash)
@@ -146,7 +146,7 @@ def usage_track(
     *,
     id: Annotated[str, Meta(min_length=1, description="The entry that was used")],  # noqa: A002
 ) -> UseCounted | EntryMissing:
-    """Rule catalogue: count a use of a rule. Use it after applying one."""
+    """Rules: count a use of a rule. Use it after applying one."""
     catalog = call.project.catalog.current()
     if id not in catalog.entries:
         return EntryMissing(not_found=True, hash=catalog.hash)
@@ -156,7 +156,7 @@ def usage_track(
 
 @tool(family="catalog", method="usage/hotset")
 def usage_hotset(call: Call, *, limit: Annotated[int, Meta(ge=1, le=100, description="Most items")] = 10) -> HotSet:
-    """Rule catalogue: the rules used most. Use it to see what matters."""
+    """Rules: the rules used most. Use it to see what matters."""
     catalog = call.project.catalog.current()
     items = hotset(catalog, call.project.memory.usage(), limit)
     return HotSet(hash=catalog.hash, count=len(items), limit=limit, items=items)
@@ -164,7 +164,7 @@ def usage_hotset(call: Call, *, limit: Annotated[int, Meta(ge=1, le=100, descrip
 
 @tool(family="catalog", method="gates/evaluate")
 def gates_evaluate(call: Call) -> GateReport | NotConfigured:
-    """Rule catalogue: policies over the rules. Use it as a check in CI."""
+    """Rules: policies over the rules. Use it as a check in CI."""
     evaluated = governance.evaluate(call.project.catalog.current())
     if evaluated is None:
         return NotConfigured(not_configured=True)

@@ -101,8 +101,8 @@ def find_references(
     workspace: Workspace = None,
     include_unresolved: Annotated[bool, Meta(description="List unbound uses too")] = False,
 ) -> References:
-    """Every use of a symbol, bound by scopes and types: calls, subclasses, imports, mentions. Use it instead of grep,
-    which mixes up equal names."""
+    """Every use of a symbol, bound by scopes and types: calls, subclasses, imports. Use it instead of grep, which mixes
+    up equal names."""
     if line is not None and path is None:
         raise InvalidInput("A line needs its path", param="path", reason="line is given without path")
     project = project_of(call, workspace)

@@ -56,7 +56,9 @@ _SELF_EVIDENT = frozenset(
 """Parameters which their names, their choices or the server's instructions tell."""
 
 
-Format = Annotated[Literal["markdown", "json"], msgspec.Meta(description="Form of the text")]
+Format = Annotated[
+    Literal["markdown", "json"], msgspec.Meta(description="Form of the text", extra_json_schema={UNLISTED: True})
+]
 
 
 def params_struct(handler: Callable[..., Any], hints: dict[str, Any], *, with_format: bool) -> type[msgspec.Struct]:
@@ -100,7 +102,7 @@ def _brief(form: dict[str, Any]) -> dict[str, Any]:
     if "$ref" in form:
         return {"type": "object", "description": form["description"]}
     said = {name: part for name, part in form.items() if name not in _LEFT_TO_ERRORS and part is not False}
-    if said.get("minimum", 2) <= 1:
+    if said.get("minimum") == 1:
         del said["minimum"]
     if "items" in said:
         said["items"] = {"type": "object" if "$ref" in said["items"] else "string"}
@@ -118,12 +120,13 @@ def of_output(returns: Any, family: Family) -> dict[str, Any]:
 
 
 def shallow(whole: dict[str, Any]) -> dict[str, Any]:
-    """The same forms, each by a name it requires and, if there is one, no other does; still true of every value, and
-    a thirtieth of the tokens."""
+    """The same forms, each by two names it requires, first one that no other does, and the error's by its own; still
+    true of every value, and a twentieth of the tokens."""
     definitions = whole["$defs"]
     forms = [_resolved(form, definitions).get("required", []) for form in whole["anyOf"]]
     counts = Counter(name for form in forms for name in form)
-    return {"type": "object", "anyOf": [{"required": sorted(form, key=counts.__getitem__)[:1]} for form in forms]}
+    *told, failure = (sorted(form, key=counts.__getitem__)[:2] for form in forms)
+    return {"type": "object", "anyOf": [{"required": names} for names in (*told, failure[:1])]}
 
 
 def validated(params: type[msgspec.Struct], arguments: Any) -> msgspec.Struct:

@@ -254,8 +254,8 @@ def explain_ranking(
     language: Annotated[str | None, Meta(description="As in the search")] = None,
     limit: Annotated[int, Meta(ge=1, le=1000, description="Candidates that are weighed")] = CANDIDATES,
     search_mode: SearchMode = "hybrid",
-    filters: Annotated[SearchFilters, Meta(description="As in the search")] = _NO_FILTERS,
-    path_filter: Annotated[str | None, Meta(description="As in the search")] = None,
+    filters: Annotated[SearchFilters, Meta(description="As there")] = _NO_FILTERS,
+    path_filter: Annotated[str | None, Meta(description="As there")] = None,
 ) -> Explanation:
     """Why a search result stands where it stands. Use it when a search is odd."""
     project = project_of(call, workspace)
