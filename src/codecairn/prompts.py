@@ -14,6 +14,7 @@ from codecairn.context.markdown import code, rule_row, section
 from codecairn.context.overview import binding_rules
 from codecairn.errors import InvalidInput, NotReady
 from codecairn.history.branch import BranchChanges, branch_changes, ref_names
+from codecairn.history.page import DEFAULT_CHARACTERS, diff_page
 from codecairn.index.standing import LIVE
 from codecairn.memory.drift import verdict
 from codecairn.notes import discovery_section
@@ -99,7 +100,7 @@ def _review(call: Call, given: Given) -> str:
     changes = branch_changes(project.git, project.guard, given.get("base"), given.get("head"), call.cancel)
     touched, known = _touched(call, given), _known(call, project, changes)
     parts = [_REVIEW, _commits(changes), touched, _rules(project), known]
-    shown = render.diff(changes.changes, {})
+    shown = render.diff(diff_page(changes.changes, None, DEFAULT_CHARACTERS), {})
     return "\n\n".join([*(part for part in parts if part), "---", shown])
 
 

@@ -10,6 +10,7 @@ from codecairn import history
 from codecairn.history.blame import BlameQuery
 from codecairn.history.diff import DiffQuery
 from codecairn.history.log import LogQuery
+from codecairn.history.page import DEFAULT_CHARACTERS, MOST_CHARACTERS
 from codecairn.tools import Call, render, tool
 from codecairn.types import Blame, CommitList, Diff
 
@@ -18,6 +19,11 @@ LineNumber = Annotated[int | None, Meta(extra_json_schema={"minimum": 1})]
 
 # A file's place in the list and, where the text was cut within it, the line.
 DiffCursor = Annotated[str, Meta(pattern=r"^[0-9]{1,9}(\.[0-9]{1,9})?$")]
+
+_ORDINARY_COUNT = 10
+
+# As many as can fit an answer's text, of a file that few commits wrote, and its value.
+_MOST_LINES, _MOST_LINES_ASKED = 120, 280
 
 
 @tool(family="history", markdown=render.commit_list)
@@ -37,7 +43,8 @@ def git_log(
     """Commits with the files each changed. Use it to learn when and why something changed, what was done lately, or
     who works on a file."""
     query = LogQuery(filePath, since, until, author, ref, maxCount, cursor)
-    return history.log(call.project.git, call.project.guard, query, call.cancel)
+    found = history.log(call.project.git, call.project.guard, query, call.cancel)
+    return history.commit_page(found, MOST_CHARACTERS if maxCount > _ORDINARY_COUNT else DEFAULT_CHARACTERS)
 
 
 @tool(family="history", markdown=render.blame)
@@ -51,10 +58,11 @@ def git_blame(
         str | None, Meta(description="Read the file at this branch, tag or commit (default: working tree)")
     ] = None,
 ) -> Blame:
-    """Who last changed each line of a file, with the commit. Use it before changing a line that looks odd, to learn
-    why it is so; name a line range for a long file."""
-    query = BlameQuery(filePath, startLine, endLine, ref)
-    return history.blame(call.project.git, call.project.guard, query, call.cancel)
+    """Who wrote each line of a file, in which commit and why, through renames, moves and copies. Use it before changing
+    a line that looks odd; name the lines you ask about."""
+    query = BlameQuery(filePath, startLine, endLine, ref, _MOST_LINES if endLine is None else _MOST_LINES_ASKED)
+    found = history.blame(call.project.git, call.project.guard, query, call.cancel)
+    return history.blame_page(found, MOST_CHARACTERS)
 
 
 @tool(family="history", markdown=render.diff)
@@ -73,6 +81,6 @@ def git_diff(
 ) -> Diff:
     """What differs between two refs, a ref and the working directory, or (no refs) unstaged. Use it to review a
     branch or your edits; a large diff comes as a summary: then name a file."""
-    del cursor  # the value is whole; only its text is read in pages
     query = DiffQuery(ref1, ref2, filePath, summary)
-    return history.diff(call.project.git, call.project.guard, query, call.cancel)
+    found = history.diff(call.project.git, call.project.guard, query, call.cancel)
+    return history.diff_page(found, cursor, DEFAULT_CHARACTERS)
