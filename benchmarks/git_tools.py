@@ -123,9 +123,10 @@ def cases(clone: Clone) -> Iterator[Case]:
     yield Case("since a date", "git_log", {"since": date}, (*LOG, "-n10", f"--since={date} 00:00:00"))
     yield Case("one author", "git_log", {"author": author}, (*LOG, "-n10", "-i", "-F", f"--author={author}"))
 
-    blame = ("blame", "--porcelain")
-    yield Case(f"{lines} lines", "git_blame", {"filePath": file}, (*blame, "--", file))
-    yield Case(f"{many_lines} lines", "git_blame", {"filePath": long_file}, (*blame, "--", long_file))
+    blame = ("blame", "--porcelain", "-w", "-C", "-C60")
+    page = "-L1,120"
+    yield Case(f"page of {lines} lines", "git_blame", {"filePath": file}, (*blame, page, "--", file))
+    yield Case(f"page of {many_lines} lines", "git_blame", {"filePath": long_file}, (*blame, page, "--", long_file))
     part = {"filePath": file, "startLine": 100, "endLine": 159}
     yield Case(f"60 of {lines} lines", "git_blame", part, (*blame, "-L100,159", "--", file))
 

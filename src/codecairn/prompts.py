@@ -19,6 +19,7 @@ from codecairn.nearness import nearest
 from codecairn.notes import discovery_section
 from codecairn.paths import printable
 from codecairn.project import Project
+from codecairn.reading import DEFAULT_CHARACTERS, diff_page
 from codecairn.resources import module_names, read_module, read_overview
 from codecairn.store.view import View
 from codecairn.text import one_line
@@ -100,7 +101,7 @@ def _review(call: Call, given: Given) -> str:
     changes = branch_changes(project.git, project.guard, given.get("base"), given.get("head"), call.cancel)
     touched, known = _touched(call, given), _known(call, project, changes)
     parts = [_REVIEW, _commits(changes), touched, _rules(project), known]
-    shown = render.diff(changes.changes, {})
+    shown = render.diff(diff_page(changes.changes, None, DEFAULT_CHARACTERS), {})
     return "\n\n".join([*(part for part in parts if part), "---", shown])
 
 

@@ -29,6 +29,8 @@ class Commit(Wire, frozen=True, kw_only=True):
     body: str
     parents: list[str]
     files: list[FileChange]
+    """Those that fit the answer; `files_changed` counts all that may be shown."""
+    files_changed: int
     omitted_files: int = 0
 
 
@@ -41,21 +43,25 @@ class CommitList(Wire, frozen=True, kw_only=True):
     next_cursor: str | None = None
 
 
-class BlameLine(Wire, frozen=True, kw_only=True):
+class BlameLine(Wire, frozen=True, kw_only=True, omit_defaults=True):
     line: int
     hash: str
     author: str
     date: str
     content: str
+    origin_path: str | None = None
+    """The file that the commit wrote this line into, where that is another one; `origin_line` is its place there."""
+    origin_line: int | None = None
 
 
-class BlameCommit(Wire, frozen=True, kw_only=True):
+class BlameCommit(Wire, frozen=True, kw_only=True, omit_defaults=True):
     hash: str
     short_hash: str
     author: str
     email: str
     date: str
     message: str
+    body: str = ""
 
 
 class Blame(Wire, frozen=True, kw_only=True):
@@ -63,10 +69,13 @@ class Blame(Wire, frozen=True, kw_only=True):
     language: str
     start_line: int
     end_line: int
+    total_lines: int
     local_modifications: bool
     lines: list[BlameLine]
     commits: list[BlameCommit]
     notes: list[str]
+    next_start_line: int | None = None
+    """Where the lines asked for go on, if they did not fit."""
 
 
 class FileDiff(Wire, frozen=True, kw_only=True):
@@ -90,13 +99,32 @@ class DiffSummary(Wire, frozen=True, kw_only=True):
     binary_files: int
 
 
+class FolderChange(Wire, frozen=True, kw_only=True):
+    path: str
+    files: int
+    insertions: int
+    deletions: int
+
+
 class Diff(Wire, frozen=True, kw_only=True):
     title: str
     mode: Literal["full", "summary"]
+    compared: str
+    """Both sides in words, with the commits that refs stood for."""
     summary: DiffSummary
+    statuses: dict[FileStatus, int]
+    """How many files were added, modified and so on."""
+    binary_kinds: list[str]
     files: list[FileDiff]
+    """Those of this page; `summary` counts all."""
     omitted_files: int
     notes: list[str]
+    folders: list[FolderChange] = []
+    """Where the changes lie, the most changed first, if not all files fit a page."""
+    files_left: int = 0
+    lines_left: int = 0
+    """Lines of the last file that follow on the next page."""
+    next_cursor: str | None = None
 
 
 class Health(Wire, frozen=True, kw_only=True, omit_defaults=True):

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
 import pytest
 
+from codecairn.types import Blame
 from tests.support.doors import Answer, Door
 
 
@@ -25,3 +27,8 @@ def ask(tmp_path: Path, connect: Callable[..., Door]) -> Ask:
         return doors[served].call(tool, arguments)
 
     return call
+
+
+def blame_of(answer: Answer) -> Blame:
+    """The value of a git_blame, as the server had it."""
+    return msgspec.convert(answer.value, Blame)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.git.conftest import Ask
+from codecairn.tools.render import blame_runs
+from tests.git.conftest import Ask, blame_of
 from tests.support.repo import Repo
 
 JANE = ("Jane Smith-Longname", "jane@example.com")
@@ -197,7 +199,8 @@ def test_lines_are_blamed_through_a_rename(repo: Repo, jwt: tuple[str, str], ask
 def test_odd_contents(repo: Repo, ask: Ask, content: str) -> None:
     repo.commit("odd", {"odd.md": content})
     answer = ask("git_blame", filePath="odd.md")
-    assert [text for _, text in contents(answer.value)] == content.replace("\r", "").splitlines()
+    shown = [re.sub(r"… \([\d,]+ characters more\)$", "", text) for _, text in contents(answer.value)]
+    assert shown == [line[:1_000] for line in content.replace("\r", "").splitlines()]
     if not content:
         assert answer.text == "# Git Blame: odd.md\n\nThe file is empty."
     if "```" in content:
@@ -271,3 +274,91 @@ def test_outside_a_repository(tmp_path: Path, ask: Ask) -> None:
     answer = ask("git_blame", tmp_path / "plain", filePath="f.txt")
     assert answer.is_error
     assert answer.value["error"]["type"] == "GitRepositoryError"
+
+
+FUNCTION = "".join(f"    total = total + weigh_the_cargo_of_berth({number}, manifest)\n" for number in range(4))
+
+
+@pytest.fixture
+def moved(repo: Repo) -> tuple[str, str]:
+    """harbour.py, made of a block of docks.py that is indented anew, with one new line above it."""
+    first = repo.commit("Weigh cargo", {"docks.py": f"# docks\n{FUNCTION}# end\n"})
+    block = FUNCTION.replace("    total", "        total")
+    body = "Docks are about to go.\n\nSigned-off-by: Ada"
+    second = repo.commit(f"Move weighing\n\n{body}", {"docks.py": "# docks\n# end\n", "harbour.py": f"# new\n{block}"})
+    return first, second
+
+
+@pytest.mark.requirement("ruling/history/blame-follows-moves")
+def test_lines_are_blamed_through_a_move_to_another_file(moved: tuple[str, str], ask: Ask) -> None:
+    lines = ask("git_blame", filePath="harbour.py").value["lines"]
+    assert [line["hash"] for line in lines] == [moved[1], *[moved[0]] * 4]
+    assert [(line["originPath"], line["originLine"]) for line in lines[1:]] == [("docks.py", 2 + n) for n in range(4)]
+    assert "originPath" not in lines[0]
+
+
+@pytest.mark.requirement("ruling/history/blame-follows-moves")
+def test_one_common_line_is_no_move(repo: Repo, ask: Ask) -> None:
+    line = "from harbour.utils.cache import patch_vary_headers\n"
+    repo.commit("one", {"docs.txt": f"Write\n{line}"})
+    second = repo.commit("two", {"a.py": line})
+    assert [each["hash"] for each in ask("git_blame", filePath="a.py").value["lines"]] == [second]
+
+
+@pytest.mark.requirement("ruling/history/blame-follows-moves")
+def test_the_origin_in_a_secret_file_is_not_named(repo: Repo, ask: Ask) -> None:
+    repo.commit("one", {".env": FUNCTION})
+    repo.git("mv", ".env", "a.py")
+    repo.commit("two")
+    answer = ask("git_blame", filePath="a.py")
+    assert len(answer.value["lines"]) == 4
+    assert ".env" not in str(answer.value)
+
+
+@pytest.mark.requirement("ruling/history/blame-follows-moves")
+def test_an_origin_with_an_odd_name(repo: Repo, ask: Ask) -> None:
+    name = 'a "quoted" näme.py'
+    repo.commit("one", {name: FUNCTION})
+    repo.git("mv", name, "b.py")
+    repo.commit("two")
+    assert {line["originPath"] for line in ask("git_blame", filePath="b.py").value["lines"]} == {name}
+
+
+@pytest.mark.requirement("ruling/history/blame-runs")
+def test_the_reading_form_says_each_run_once(moved: tuple[str, str], ask: Ask) -> None:
+    value = blame_of(ask("git_blame", filePath="harbour.py"))
+    row = "total = total + weigh_the_cargo_of_berth"
+    assert blame_runs(value, {}) == (
+        "Blame of harbour.py, lines 1-5 of 5\n"
+        "\n"
+        f"@ {moved[1][:7]} 2025-03-02 Ada Lovelace: Move weighing\n"
+        "  | Docks are about to go.\n"
+        "1  # new\n"
+        f"@ {moved[0][:7]} 2025-03-01 Ada Lovelace: Weigh cargo (moved here from docks.py:2)\n"
+        f"2          {row}(0, manifest)\n"
+        f"3          {row}(1, manifest)\n"
+        f"4          {row}(2, manifest)\n"
+        f"5          {row}(3, manifest)"
+    )
+
+
+@pytest.mark.requirement("ruling/history/blame-runs")
+def test_the_reading_form_goes_on_where_it_stopped(repo: Repo, ask: Ask) -> None:
+    rows = [f"row {number} {'word ' * 30}" for number in range(200)]
+    repo.commit("all", {"a.txt": "\n".join(rows) + "\n"})
+    seen: list[str] = []
+    while len(seen) < 200:
+        start = len(seen) + 1
+        text = blame_runs(blame_of(ask("git_blame", filePath="a.txt", startLine=start)), {"startLine": start})
+        assert len(text) <= 8_000
+        seen += re.findall(r"^ *\d+  (row .*)$", text, re.MULTILINE)
+        assert len(seen) == 200 or text.endswith(f"Continue with startLine: {len(seen) + 1}_")
+    assert seen == rows
+
+
+@pytest.mark.requirement("ruling/history/blame-runs")
+def test_uncommitted_lines_are_a_run_of_their_own(repo: Repo, jwt: tuple[str, str], ask: Ask) -> None:
+    repo.write("src/auth/jwt.ts", "one {\n  mine\n\tTHREE  \n}\n")
+    text = blame_runs(blame_of(ask("git_blame", filePath="src/auth/jwt.ts")), {})
+    assert "⚠ File has local modifications" in text
+    assert "\n@ not committed yet\n2    mine\n@ " in text

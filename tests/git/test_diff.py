@@ -6,8 +6,11 @@ import os
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from codecairn.tools.render import diff_compared
+from codecairn.types import Diff
 from tests.git.conftest import Ask
 from tests.support.doors import Answer
 from tests.support.repo import Repo
@@ -185,6 +188,35 @@ def test_nothing_differs(feature: Repo, ask: Ask) -> None:
         assert answer.text.endswith("\n\nNo differences.")
 
 
+@pytest.mark.requirement("ruling/history/diff-says-why-empty")
+def test_an_empty_answer_says_why(feature: Repo, ask: Ask) -> None:
+    assert ask("git_diff").value["notes"] == ["No unstaged changes."]
+    assert ask("git_diff", ref1="HEAD", ref2="HEAD").value["notes"] == ["Both trees are the same."]
+    feature.write("new.txt", "x\n")
+    feature.write("src/auth/jwt.ts", "staged\n")
+    feature.git("add", "src/auth/jwt.ts")
+    assert ask("git_diff").value["notes"] == [
+        "No unstaged changes; 1 file staged: give ref1 HEAD to see them.",
+        "1 file not tracked by git, which no diff shows.",
+    ]
+    nowhere = ask("git_diff", ref1="main", ref2="HEAD", filePath="no/such.py")
+    assert nowhere.value["notes"] == ["no/such.py is on neither side."]
+    assert "_no/such.py is on neither side._" in nowhere.text
+
+
+@pytest.mark.requirement("ruling/history/diff-names-sides")
+def test_both_sides_are_said_in_words(feature: Repo, ask: Ask) -> None:
+    main, tip = (feature.git("rev-parse", ref).strip()[:7] for ref in ("main", "feature-branch"))
+    both = ask("git_diff", ref1="main", ref2="feature-branch")
+    said = f"the trees of main ({main}) and feature-branch ({tip}), directly (not from where they parted)"
+    assert both.value["compared"] == said
+    value = msgspec.convert(both.value, Diff)
+    assert diff_compared(value, {}).startswith(f"# Git Diff: main...feature-branch\n\nCompares {said}.\n\n## Summary\n")
+    one = ask("git_diff", ref1=main).value["compared"]
+    assert one == f"the tree of {main} with the working directory, staged and unstaged changes alike"
+    assert ask("git_diff").value["compared"] == "the index with the working directory: unstaged changes"
+
+
 @pytest.mark.requirement("000/git_diff/file-path-filter")
 def test_a_file_is_shown_and_counted_alone(feature: Repo, ask: Ask) -> None:
     answer = ask("git_diff", ref1="main", ref2="feature-branch", filePath="tests/auth.test.ts")
@@ -234,7 +266,8 @@ def test_many_thousands_of_files(repo: Repo, ask: Ask, summary: bool) -> None:
     repo.commit("all", {f"folder-{number % 7}/a rather long name {number:05}.txt": "x\n" for number in range(3_000)})
     answer = ask("git_diff", ref1="HEAD~1", ref2="HEAD", summary=summary)
     assert answer.value["mode"] == "summary"
-    assert len(paths(answer)) == 3_000
+    assert answer.value["summary"]["filesChanged"] == 3_000
+    assert len(paths(answer)) + answer.value["filesLeft"] == 3_000
     assert "### Added Files (3,000):\n" in answer.text
 
 

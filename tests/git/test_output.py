@@ -11,9 +11,10 @@ import msgspec
 import pytest
 
 from codecairn import tools
+from codecairn.history import blame_page
 from codecairn.text import CHARACTERS_PER_TOKEN
 from codecairn.tools import Call, Registry, Tool, tool
-from tests.git.conftest import Ask
+from tests.git.conftest import Ask, blame_of
 from tests.support.doors import Answer, Door, line_client, service
 from tests.support.repo import Repo
 
@@ -137,28 +138,87 @@ def test_a_cut_log_continues_where_it_stopped(crowded: Repo, ask: Ask) -> None:
     cursor: str | None = None
     while len(seen) < 13:
         answer = ask("git_log", crowded.path, **({"cursor": cursor} if cursor else {}))
-        assert len(answer.value["commits"]) == min(10, 13 - len(seen))
         shown = re.findall(r"^## Commit: (\w+)", answer.text, re.MULTILINE)
+        assert shown == [commit["shortHash"] for commit in answer.value["commits"]]
+        assert answer.value["count"] == len(shown) > 0
         seen += shown
-        if len(shown) < len(answer.value["commits"]):
-            count, cursor = left_out(answer)
-            assert count == len(answer.value["commits"]) - len(shown)
-        else:
-            cursor = answer.value["nextCursor"]
+        cursor = answer.value["nextCursor"]
+        assert (cursor is None) == (len(seen) == 13)
+        assert cursor is None or f"Continue with cursor: `{cursor}`" in answer.text
     assert seen == [line[:7] for line in crowded.git("log", "--format=%H").split()]
+
+
+@pytest.mark.requirement("ruling/history/log-details-fit")
+def test_a_log_counts_the_files_it_does_not_name(crowded: Repo, ask: Ask) -> None:
+    answer = ask("git_log", crowded.path)
+    first = answer.value["commits"][0]
+    assert first["filesChanged"] == 71 > len(first["files"]) > 0
+    assert "**Files Changed** (71):\n" in answer.text
+    assert f"- … and {71 - len(first['files'])} more\n" in answer.text
+    alone = ask("git_log", crowded.path, maxCount=1).value["commits"][0]
+    assert len(alone["files"]) > len(first["files"])
+    assert len(alone["body"]) > len(first["body"])
 
 
 @pytest.mark.requirement("ruling/output/cut-text-marked", "ruling/output/structured-never-cut")
 def test_a_cut_blame_continues_where_it_stopped(crowded: Repo, ask: Ask) -> None:
-    whole = ask("git_blame", crowded.path, filePath="a.txt")
-    assert len(whole.value["lines"]) == 720
-    rows = re.findall(r"^ *(\d+)  \w{7} \(", whole.text, re.MULTILINE)
-    count, following = left_out(whole)
-    assert (count, int(following)) == (720 - len(rows), len(rows) + 1)
-    wrote = {line["hash"][:7] for line in whole.value["lines"][: len(rows)]}
-    assert set(re.findall(r"^### Commit (\w+)", whole.text, re.MULTILINE)) == wrote
-    rest = ask("git_blame", crowded.path, filePath="a.txt", startLine=int(following))
-    assert rest.value["lines"] == whole.value["lines"][len(rows) :]
+    seen: list[int] = []
+    while len(seen) < 720:
+        page = ask("git_blame", crowded.path, filePath="a.txt", startLine=len(seen) + 1)
+        rows = [int(row) for row in re.findall(r"^ *(\d+)  \w{7} \(", page.text, re.MULTILINE)]
+        wrote = {line["hash"][:7] for line in page.value["lines"][: len(rows)]}
+        assert set(re.findall(r"^### Commit (\w+)", page.text, re.MULTILINE)) == wrote
+        seen += rows
+        if len(seen) < 720:
+            assert left_out(page) == (720 - len(seen), str(len(seen) + 1))
+    assert seen == list(range(1, 721))
+
+
+@pytest.mark.requirement("ruling/history/blame-paged")
+def test_a_blame_is_a_page_that_says_where_the_next_begins(crowded: Repo, ask: Ask) -> None:
+    whole = ask("git_blame", crowded.path, filePath="a.txt").value
+    assert whole["totalLines"] == 720
+    assert [line["line"] for line in whole["lines"]] == list(range(1, whole["endLine"] + 1))
+    assert whole["nextStartLine"] == whole["endLine"] + 1 < 720
+    asked = ask("git_blame", crowded.path, filePath="a.txt", startLine=701, endLine=720).value
+    assert (asked["endLine"], asked["nextStartLine"]) == (720, None)
+
+
+@pytest.mark.requirement("ruling/history/blame-paged")
+def test_a_blame_can_be_cut_to_any_size(crowded: Repo, ask: Ask) -> None:
+    whole = blame_of(ask("git_blame", crowded.path, filePath="a.txt"))
+    for room in (4_000, 8_000, 20_000):
+        page = blame_page(whole, room)
+        assert len(json.dumps(msgspec.to_builtins(page))) <= room
+        assert page.lines == whole.lines[: len(page.lines)]
+        assert page.next_start_line == page.end_line + 1
+        assert {commit.hash for commit in page.commits} == {line.hash for line in page.lines}
+
+
+@pytest.mark.requirement("ruling/history/default-8000", "ruling/history/most-40000")
+@pytest.mark.parametrize(("name", "arguments"), DEFAULTS)
+def test_text_and_value_keep_to_one_budget(crowded: Repo, ask: Ask, name: str, arguments: dict[str, Any]) -> None:
+    answer = ask(name, crowded.path, **arguments)
+    assert len(answer.text) <= 8_000
+    assert value_size(answer) <= (40_000 if name == "git_blame" else 8_000)
+
+
+@pytest.mark.requirement("ruling/history/most-40000")
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("git_log", {"maxCount": 100}), ("git_blame", {"filePath": "a.txt", "endLine": 720}),
+        ("git_diff", {"filePath": "endless.txt"}),
+    ],
+)  # fmt: skip
+def test_nothing_that_is_asked_breaks_the_budget(crowded: Repo, ask: Ask, name: str, arguments: dict[str, Any]) -> None:
+    answer = ask(name, crowded.path, **arguments)
+    assert len(answer.text) <= 40_000
+    assert value_size(answer) <= 40_000
+
+
+def value_size(answer: Answer) -> int:
+    return len(json.dumps({name: value for name, value in answer.value.items() if name != "text"}))
 
 
 @pytest.mark.requirement("ruling/output/cut-text-marked", "ruling/output/structured-never-cut")
@@ -171,14 +231,25 @@ def test_a_cut_diff_continues_where_it_stopped(repo: Repo, ask: Ask, summary: bo
     cursor: str | None = None
     while cursor is not None or not seen:
         answer = ask("git_diff", ref1="HEAD~1", ref2="HEAD", summary=summary, cursor=cursor)
-        assert len(answer.value["files"]) == 300
+        assert answer.value["summary"]["filesChanged"] == 300
         shown = re.findall(r"^(?:## File:|-) (folder/\S+) \(", answer.text, re.MULTILINE)
+        assert shown == [file["path"] for file in answer.value["files"]]
         seen += shown
-        cursor = None
+        cursor = answer.value["nextCursor"]
         if len(seen) < 300:
-            count, cursor = left_out(answer)
-            assert count == 300 - len(seen)
+            assert left_out(answer) == (300 - len(seen), cursor)
     assert seen == names
+
+
+@pytest.mark.requirement("ruling/history/diff-folders")
+def test_a_large_diff_says_where_its_changes_lie(repo: Repo, ask: Ask) -> None:
+    repo.commit("none")
+    files: dict[str, str | bytes] = {f"docs/{'n' * 60}-{number:03}.txt": "x\n" * 2 for number in range(300)}
+    repo.commit("many", files | {f"src/deep/{number}.txt": "x\n" * 40 for number in range(20)})
+    answer = ask("git_diff", ref1="HEAD~1", ref2="HEAD")
+    assert answer.value["folders"][0] == {"path": "src/deep", "files": 20, "insertions": 800, "deletions": 0}
+    assert "\n- src/deep: 20 files (+800 -0)\n- docs: 300 files (+600 -0)\n" in answer.text
+    assert ask("git_diff", ref1="HEAD~1", ref2="HEAD", filePath="src/deep", summary=True).value["folders"] == []
 
 
 @pytest.mark.requirement("ruling/output/cut-text-marked")

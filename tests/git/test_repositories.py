@@ -239,6 +239,18 @@ def test_a_partial_clone_is_never_completed(repo: Repo, ask: Ask, tmp_path: Path
     assert subprocess.check_output(missing, cwd=partial) == before
 
 
+@pytest.mark.requirement("ruling/history/blame-follows-moves")
+def test_a_partial_clone_without_other_files_blames_what_it_has(repo: Repo, ask: Ask, tmp_path: Path) -> None:
+    """Its large files are missing, one of them changed in the commit that made the file asked about."""
+    repo.commit("one", {"large.txt": "large\n" * 2_000})
+    first = repo.commit("two", {"large.txt": "larger\n" * 2_000, "a.txt": "".join(f"line {n}\n" for n in range(20))})
+    repo.git("config", "uploadpack.allowFilter", "true")
+    partial = clone(repo.path, tmp_path / "partial", "--filter=blob:limit=1k", "--no-checkout")
+    answer = ask("git_blame", partial, filePath="a.txt", ref="HEAD")
+    assert {line["hash"] for line in answer.value["lines"]} == {first}
+    assert "this partial clone lacks files" in answer.value["notes"][0]
+
+
 class TestSecretFiles:
     @pytest.fixture
     def secretive(self, repo: Repo) -> Repo:

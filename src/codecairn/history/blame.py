@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cached_property
+from pathlib import Path
 
 import msgspec
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, InvalidInput, NotFound
 from codecairn.paths import Guard
-from codecairn.source.failures import damage, failure
+from codecairn.source.failures import damage, failure, lacks_objects
 from codecairn.source.git import Git, Layout, WorkingTree
+from codecairn.source.opening import open_plain
 from codecairn.source.process import Finished
 from codecairn.source.refs import resolve
 from codecairn.text import decoded, fence_language
@@ -30,12 +33,25 @@ _LAST_LINE = 2**31 - 1
 """No file has more lines than git can count."""
 
 
+# Lines count as moved or copied where so many letters and digits of a block agree. Git takes 40, which one import has:
+# it finds "from django.utils.cache import patch_vary_headers" in an older text file, and calls that its origin.
+_MOVED_LETTERS = 60
+_MOVES = ("-C", f"-C{_MOVED_LETTERS}")
+_LONGEST_SEARCH_S = 20.0
+"""A page of Django takes 0.7 seconds."""
+
+# A reader of "why" has no use for these lines of a commit's body.
+_TRAILER = re.compile(r"^(?:git-svn-id|[A-Z][\w-]*-by|Change-Id|Cc|Conflicts): .*\n?", re.MULTILINE)
+
+
 @dataclass(frozen=True)
 class BlameQuery:
     path: str
     start: int | None = None
     end: int | None = None
     ref: str | None = None
+    most: int | None = None
+    """How many lines are blamed at most: looking for moves costs a second for some hundred."""
 
     @property
     def range(self) -> str:
@@ -49,26 +65,33 @@ def blame(git: Git, guard: Guard, query: BlameQuery, cancel: Cancel) -> Blame:
     if query.ref is None and git.is_folder(path):
         raise _not_a_file(path)
     revision = _revision(git, layout, query, cancel)
-    arguments = [
-        "blame",
-        "--porcelain",
-        "--no-textconv",
-        "--no-ignore-revs-file",
-        "--encoding=UTF-8",
-        *_lines(query),
-        *([revision] if revision else []),
-    ]
+    total = _line_count(git, layout, path, revision, cancel)
     with git.working_tree(layout, cancel) if revision is None else nullcontext() as tree:
         with ThreadPoolExecutor(max_workers=1) as beside:
             dirty = beside.submit(_is_modified, git, path, tree, cancel) if tree else None
-            finished = git.run(*arguments, "--", path, cancel=cancel, tree=tree)
+            finished, notes = _run(git, path, _lines(query, total), revision, tree, cancel)
         modified = dirty is not None and dirty.result()
     if finished.status != 0:
         raise _explained(git, finished, path, query, revision or "HEAD", cancel)
-    value = _value(finished.output, path, layout, modified=modified)
-    if query.end is not None and value.end_line < query.end:
-        value = msgspec.structs.replace(value, notes=[*value.notes, f"The file ends at line {value.end_line}."])
-    return value
+    found = _annotated(finished, path, _Origins(layout, guard, path), notes)
+    bodies = _bodies(git, [hash_ for hash_ in found.commits if not _is_uncommitted(hash_)], cancel)
+    value = _value(layout, path, query, found, found.last_line if total is None else total, bodies)
+    return msgspec.structs.replace(value, local_modifications=True) if modified else value
+
+
+def _run(
+    git: Git, path: str, lines: list[str], revision: str | None, tree: WorkingTree | None, cancel: Cancel
+) -> tuple[Finished, list[str]]:
+    """Through moves where that can be had: it reads files that a partial clone may lack, and may take long."""
+    options = ["--porcelain", "--no-textconv", "--no-ignore-revs-file", "--encoding=UTF-8", "-w", *lines]
+    asked = [*options, *([revision] if revision else []), "--", path]
+    seconds = min(_LONGEST_SEARCH_S, git.timeout)
+    finished = git.run("blame", *_MOVES, *asked, cancel=cancel, tree=tree, seconds=seconds)
+    if not finished.timed_out and not lacks_objects(finished):
+        return finished, []
+    reason = "that takes too long here" if finished.timed_out else "this partial clone lacks files for it"
+    notes = [f"Lines were not followed to other files, as {reason}: a moved line shows the commit that moved it."]
+    return git.run("blame", *asked, cancel=cancel, tree=tree), notes
 
 
 def _refuse_bad_range(query: BlameQuery) -> None:
@@ -91,11 +114,36 @@ def _revision(git: Git, layout: Layout, query: BlameQuery, cancel: Cancel) -> st
     return resolve(git, query.ref or "HEAD", cancel, param="ref", complaint="Invalid commit reference")
 
 
-def _lines(query: BlameQuery) -> list[str]:
-    if query.start is None and query.end is None:
+def _line_count(git: Git, layout: Layout, path: str, revision: str | None, cancel: Cancel) -> int | None:
+    """Lines of the file; None where it cannot be read, which git then explains."""
+    if revision is None:
+        return _line_count_in_folder(git.root, path)
+    shown = git.run("cat-file", "blob", f"{revision}:{layout.prefix}{path}", cancel=cancel)
+    return _count_lines([shown.output]) if shown.status == 0 else None
+
+
+def _line_count_in_folder(root: Path, path: str) -> int | None:
+    try:
+        with os.fdopen(open_plain(root, path), "rb") as file:
+            return _count_lines(iter(lambda: file.read(1 << 20), b""))
+    except OSError:
+        return None
+
+
+def _count_lines(parts: Iterable[bytes]) -> int:
+    count, last = 0, b"\n"
+    for part in filter(None, parts):
+        count, last = count + part.count(b"\n"), part[-1:]
+    return count + (last != b"\n")
+
+
+def _lines(query: BlameQuery, total: int | None) -> list[str]:
+    first, last = query.start or 1, min(query.end or _LAST_LINE, _LAST_LINE)
+    if query.most is not None:
+        last = min(last, first + query.most - 1)
+    if total == 0 or (query.start is None and last >= (total or _LAST_LINE)):
         return []
-    last = min(query.end, _LAST_LINE) if query.end else ""
-    return ["-L", f"{query.start or 1},{last}"]
+    return ["-L", f"{first},{last}"]
 
 
 def _is_modified(git: Git, path: str, tree: WorkingTree, cancel: Cancel) -> bool:
@@ -132,23 +180,57 @@ def _kind_in_commit(git: Git, path: str, revision: str, cancel: Cancel) -> str:
     return words[1] if listed.status == 0 and len(words) > 1 else ""
 
 
-def _value(output: bytes, path: str, layout: Layout, *, modified: bool) -> Blame:
+@dataclass(frozen=True)
+class _Annotated:
+    """What git printed, and what is to be said of how it was asked."""
+
+    lines: list[BlameLine]
+    commits: dict[str, _Facts]
+    notes: list[str]
+
+    @property
+    def last_line(self) -> int:
+        return self.lines[-1].line if self.lines else 0
+
+
+def _annotated(finished: Finished, path: str, origins: _Origins, notes: list[str]) -> _Annotated:
     commits: dict[str, _Facts] = {}
-    lines = list(_parsed(output, commits))
+    lines = list(_parsed(finished.output, commits, origins))
     if any("\0" in line.content for line in lines[:50]):
         raise InvalidInput(
             f"Binary file: {path}", param="filePath", remedy="git_log shows the history of a binary file."
         )
+    return _Annotated(lines, commits, notes)
+
+
+def _value(
+    layout: Layout, path: str, query: BlameQuery, found: _Annotated, total: int, bodies: dict[str, str]
+) -> Blame:
+    last, notes = found.last_line, found.notes
+    if layout.shallow:
+        notes = [*notes, "History is shallow: lines older than the clone show its boundary commit."]
+    if query.end is not None and total < query.end:
+        notes = [*notes, f"The file ends at line {total}."]
     return Blame(
-        file_path=path,
-        language=fence_language(path),
-        start_line=lines[0].line if lines else 0,
-        end_line=lines[-1].line if lines else 0,
-        local_modifications=modified or any(map(_is_uncommitted, commits)),
-        lines=lines,
-        commits=[facts.commit(hash_, layout.short) for hash_, facts in commits.items() if not _is_uncommitted(hash_)],
-        notes=["History is shallow: lines older than the clone show its boundary commit."] if layout.shallow else [],
-    )
+        file_path=path, language=fence_language(path), start_line=found.lines[0].line if found.lines else 0,
+        end_line=last, total_lines=total, next_start_line=last + 1 if last < min(query.end or total, total) else None,
+        local_modifications=any(map(_is_uncommitted, found.commits)), lines=found.lines, notes=notes,
+        commits=[
+            facts.commit(hash_, layout.short, bodies.get(hash_, ""))
+            for hash_, facts in found.commits.items()
+            if not _is_uncommitted(hash_)
+        ],
+    )  # fmt: skip
+
+
+def _bodies(git: Git, hashes: list[str], cancel: Cancel) -> dict[str, str]:
+    """What each commit's message says below its first line, less trailers."""
+    if not hashes:
+        return {}
+    asked = ["log", "--no-walk=unsorted", "--no-show-signature", "--encoding=UTF-8", "-z", "--format=%H%n%b"]
+    finished = git.run(*asked, "--end-of-options", *hashes, "--", cancel=cancel)
+    records = (each.partition("\n") for each in decoded(finished.output).split("\0"))
+    return {hash_: _TRAILER.sub("", body).strip() for hash_, _, body in records}
 
 
 def _is_uncommitted(hash_: str) -> bool:
@@ -172,27 +254,61 @@ class _Facts:
         except (ValueError, OverflowError, OSError):
             return datetime.fromtimestamp(0, UTC).isoformat()
 
-    def commit(self, hash_: str, short: int) -> BlameCommit:
+    def commit(self, hash_: str, short: int, body: str) -> BlameCommit:
         return BlameCommit(
             hash=hash_, short_hash=hash_[:short], author=self.fields.get("author", ""), date=self.date,
             email=self.fields.get("author-mail", "").removeprefix("<").removesuffix(">"),
-            message=self.fields.get("summary", ""),
+            message=self.fields.get("summary", ""), body=body,
         )  # fmt: skip
 
 
-def _parsed(output: bytes, commits: dict[str, _Facts]) -> Iterator[BlameLine]:
-    hash_, number, facts = "", 0, _Facts()
+@dataclass(frozen=True)
+class _Origins:
+    """Where lines were when they were written, seen from the project; a hidden file, or one outside, is not named."""
+
+    layout: Layout
+    guard: Guard
+    path: str
+
+    def of(self, name: str) -> str | None:
+        prefix = decoded(os.fsencode(self.layout.prefix))
+        if not name.startswith(prefix):
+            return None
+        path = name.removeprefix(prefix)
+        return None if path == self.path or self.guard.blocks(path) else path
+
+
+def _parsed(output: bytes, commits: dict[str, _Facts], origins: _Origins) -> Iterator[BlameLine]:
+    hash_, number, line_then, facts = "", 0, 0, _Facts()
     for raw in output.split(b"\n"):
         if raw.startswith(b"\t"):
-            content = decoded(raw[1:]).removesuffix("\r")
+            origin = origins.of(facts.fields.get("filename", ""))
             yield BlameLine(
-                line=number, hash=hash_, author=facts.fields.get("author", ""), date=facts.date, content=content
-            )
+                line=number, hash=hash_, author=facts.fields.get("author", ""), date=facts.date,
+                content=decoded(raw[1:]).removesuffix("\r"), origin_path=origin,
+                origin_line=line_then if origin else None,
+            )  # fmt: skip
             hash_ = ""
         elif not hash_ and raw:
             parts = decoded(raw).split()
-            hash_, number = parts[0], int(parts[2])
+            hash_, line_then, number = parts[0], int(parts[1]), int(parts[2])
             facts = commits.setdefault(hash_, _Facts())
         elif raw:
             key, _, value = decoded(raw).partition(" ")
-            facts.fields[key] = value
+            facts.fields[key] = _unquoted(value) if key == "filename" else value
+
+
+def _unquoted(name: str) -> str:
+    """A file name as it is: git puts one with a quote, a backslash or a control character into quotes."""
+    if not (name.startswith('"') and name.endswith('"')):
+        return name
+    spelled = name[1:-1].encode("utf-8", "surrogatepass")
+    raw = re.sub(rb"\\([0-7]{3}|.)", lambda found: _character(found[1]), spelled)
+    return decoded(raw)
+
+
+def _character(spelled: bytes) -> bytes:
+    return bytes([int(spelled, 8)]) if len(spelled) == 3 else _ESCAPES.get(spelled, spelled)
+
+
+_ESCAPES = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}

@@ -7,10 +7,14 @@ stopped as soon as its counts are in.
 
 from __future__ import annotations
 
+import os
 import re
+from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
+
+import msgspec
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, NotARepository
@@ -19,7 +23,7 @@ from codecairn.paths import Guard, printable
 from codecairn.source.failures import failure
 from codecairn.source.git import Git, Layout
 from codecairn.source.refs import resolve
-from codecairn.text import decoded, fence_language
+from codecairn.text import binary_kind, decoded, fence_language, one_line
 from codecairn.types import Diff, DiffSummary, FileDiff, FileStatus
 
 LARGE_DIFF_LINES = 1000
@@ -34,6 +38,7 @@ _COUNTS = re.compile(rb"(\d+|-)\t(\d+|-)\t(.*)", re.DOTALL)
 _FILE_HEADER = re.compile(rb"^(?:diff --git |\* Unmerged path )", re.MULTILINE)
 _NO_MODE = "000000"
 _WORKING = "working directory"
+_LONGEST_REF = 100
 
 
 @dataclass(frozen=True)
@@ -61,16 +66,60 @@ def diff(git: Git, guard: Guard, query: DiffQuery, cancel: Cancel) -> Diff:
         finished = git.run(*arguments, "--", *([path] if path else []), cancel=cancel, tree=tree, enough=enough)
     if finished.status != 0 and not finished.stopped_early:
         raise failure(finished)
-    return _value(
-        finished.output, sides.title, guard, summarised=finished.stopped_early or query.summary, asked=query.summary
+    value = _value(
+        finished.output, sides, guard, summarised=finished.stopped_early or query.summary, asked=query.summary
     )
+    if value.files or value.omitted_files:
+        return value
+    return msgspec.structs.replace(value, notes=[*value.notes, *_reasons(git, layout, sides, path, cancel)])
+
+
+def _reasons(git: Git, layout: Layout, sides: _Sides, path: str | None, cancel: Cancel) -> list[str]:
+    """Why there is nothing to show: what else changed, or a path that neither side has."""
+    if path is not None and not _is_on_a_side(git, layout, sides, path, cancel):
+        return [f"{one_line(path)} is on neither side."]
+    if not sides.working:
+        return ["Both trees are the same." if path is None else f"{one_line(path)} is the same in both trees."]
+    chosen = ["--", path] if path is not None else ["--"]
+    staged = git.run("diff", "--cached", "--name-only", "-z", "--no-ext-diff", *chosen, cancel=cancel).output.count(
+        b"\0"
+    )
+    untracked = git.run("ls-files", "--others", "--exclude-standard", "-z", *chosen, cancel=cancel).output.count(b"\0")
+    reasons = []
+    if not sides.commits:
+        found = f"; {_counted_files(staged)} staged: give ref1 HEAD to see them" if staged else ""
+        reasons.append(f"No unstaged changes{found}.")
+    if untracked:
+        reasons.append(f"{_counted_files(untracked)} not tracked by git, which no diff shows.")
+    return reasons
+
+
+def _counted_files(count: int) -> str:
+    return f"{count:,} {'file' if count == 1 else 'files'}"
+
+
+def _is_on_a_side(git: Git, layout: Layout, sides: _Sides, path: str, cancel: Cancel) -> bool:
+    if sides.working and (os.path.lexists(git.root / path) or _lists(git, "ls-files", path, cancel)):
+        return True
+    name = f"{layout.prefix}{path}"
+    return any(git.run("cat-file", "-e", f"{each}:{name}", cancel=cancel).status == 0 for each in sides.commits)
+
+
+def _lists(git: Git, command: str, path: str, cancel: Cancel) -> bool:
+    return bool(git.run(command, "-z", "--", path, cancel=cancel).output)
 
 
 @dataclass(frozen=True)
 class _Sides:
     title: str
+    compared: str
     arguments: list[str]
-    working: bool
+    commits: list[str]
+    """Those that refs stood for."""
+
+    @property
+    def working(self) -> bool:
+        return len(self.commits) < 2
 
 
 def _sides(git: Git, layout: Layout, query: DiffQuery, cancel: Cancel) -> _Sides:
@@ -83,16 +132,23 @@ def _sides(git: Git, layout: Layout, query: DiffQuery, cancel: Cancel) -> _Sides
         raise NotARepository(
             "This repository is bare: it has no working directory to compare", remedy="Give both ref1 and ref2."
         )
-    if len(commits) == 2:
-        return _Sides(
-            f"{query.ref1}...{query.ref2}", ["--end-of-options", commits["ref1"], commits["ref2"]], working=False
-        )
+    named = {param: _named_commit(getattr(query, param), commit, layout.short) for param, commit in commits.items()}
+    ids = list(commits.values())
+    if len(ids) == 2:
+        compared = f"the trees of {named['ref1']} and {named['ref2']}, directly (not from where they parted)"
+        return _Sides(f"{query.ref1}...{query.ref2}", compared, ["--end-of-options", *ids], ids)
     if query.ref1:
-        return _Sides(f"{query.ref1}...{_WORKING}", ["--end-of-options", commits["ref1"]], working=True)
+        compared = f"the tree of {named['ref1']} with the working directory, staged and unstaged changes alike"
+        return _Sides(f"{query.ref1}...{_WORKING}", compared, ["--end-of-options", *ids], ids)
     if query.ref2:
-        return _Sides(f"{_WORKING}...{query.ref2}", ["-R", "--end-of-options", commits["ref2"]], working=True)
+        compared = f"the working directory, staged and unstaged changes alike, with the tree of {named['ref2']}"
+        return _Sides(f"{_WORKING}...{query.ref2}", compared, ["-R", "--end-of-options", *ids], ids)
     # --ours keeps git from the combined form for conflicts, which has no counts.
-    return _Sides(_WORKING, ["--ours"], working=True)
+    return _Sides(_WORKING, "the index with the working directory: unstaged changes", ["--ours"], [])
+
+
+def _named_commit(ref: str, commit: str, short: int) -> str:
+    return commit[:short] if commit.startswith(ref) else f"{one_line(ref, _LONGEST_REF)} ({commit[:short]})"
 
 
 class _CountsOnly:
@@ -197,7 +253,7 @@ def _counted(entry: _Entry, fields: _Fields) -> _Entry:
     return replace(entry, insertions=int(found[1]), deletions=int(found[2]))
 
 
-def _value(output: bytes, title: str, guard: Guard, *, summarised: bool, asked: bool) -> Diff:
+def _value(output: bytes, sides: _Sides, guard: Guard, *, summarised: bool, asked: bool) -> Diff:
     listing = _Listing()
     listing.read(output)
     patch = output[listing.end :].removeprefix(b"\0")
@@ -212,8 +268,9 @@ def _value(output: bytes, title: str, guard: Guard, *, summarised: bool, asked: 
             f"The diff is large (over {LARGE_DIFF_LINES:,} lines): summary shown. Name a filePath to see its lines."
         )
     return Diff(
-        title=title, mode="summary" if summarised else "full", files=files, notes=notes,
-        omitted_files=len(entries) - len(files),
+        title=sides.title, compared=sides.compared, mode="summary" if summarised else "full", files=files, notes=notes,
+        omitted_files=len(entries) - len(files), binary_kinds=_binary_kinds(files),
+        statuses=dict(Counter(file.status for file in files)),
         summary=DiffSummary(
             files_changed=len(files),
             insertions=sum(file.insertions for file in files),
@@ -221,6 +278,12 @@ def _value(output: bytes, title: str, guard: Guard, *, summarised: bool, asked: 
             binary_files=sum(file.binary for file in files),
         ),
     )  # fmt: skip
+
+
+def _binary_kinds(files: list[FileDiff]) -> list[str]:
+    """The most frequent first."""
+    kinds = Counter(binary_kind(file.path) for file in files if file.binary)
+    return [kind for kind, _ in kinds.most_common()]
 
 
 def _hides(guard: Guard, entry: _Entry) -> bool:

@@ -246,7 +246,8 @@ def _commit(hash_: str, fields: list[str], files: list[FileChange], short: int, 
     visible = [change for change in files if not _hides(guard, change)]
     return Commit(
         hash=hash_, short_hash=hash_[:short], author=author, email=email, date=date, message=subject,
-        body=body.strip(), parents=parents.split(), files=visible, omitted_files=len(files) - len(visible),
+        body=body.strip(), parents=parents.split(), files=visible, files_changed=len(visible),
+        omitted_files=len(files) - len(visible),
     )  # fmt: skip
 
 

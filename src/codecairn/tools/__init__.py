@@ -99,6 +99,8 @@ class Tool:
     idempotent: bool
     destructive: bool
     markdown: Callable[[Any, Any], str] | None
+    fit: Callable[[Any, int], Any] | None
+    """Cuts its value to so many characters of JSON, where rows alone will not do."""
     reading: Printer | None
     """Prints its value for reading; the Markdown, where there is no other printer."""
 
@@ -183,6 +185,7 @@ def tool(
     destructive: bool = False,
     markdown: Callable[[Any, Any], str] | None = None,
     reading: Printer | None = None,
+    fit: Callable[[Any, int], Any] | None = None,
     into: list[Tool] = _declared,
 ) -> Callable[[Handler], Handler]:
     """Declare a tool; `standard()` puts every declared one into a registry."""
@@ -207,6 +210,7 @@ def tool(
                 idempotent=idempotent,
                 destructive=destructive,
                 markdown=markdown,
+                fit=fit,
                 reading=reading or (None if markdown else print_record),
             )
         )
@@ -246,8 +250,8 @@ def _enveloped(inner: Step) -> Step:
 
 def _form(tool: Tool, call: Call, wanted: str | None, params: Mapping[str, Any]) -> Form:
     if wanted == "json":
-        return Form(params)
-    return Form(params, tool.markdown, tool.reading if call.answers != "json" else None)
+        return Form(params, tool.fit)
+    return Form(params, tool.fit, tool.markdown, tool.reading if call.answers != "json" else None)
 
 
 def _failure(tool: Tool, call: Call, arguments: Arguments, error: CairnError) -> Reply:

@@ -35,8 +35,16 @@ class Form:
     """How one call's value becomes text: for reading where there is a printer, as Markdown, else as JSON."""
 
     params: Mapping[str, Any]
+    fit: Callable[[Any, int], Any] | None = None
     markdown: Markdown | None = None
     printer: Printer | None = None
+
+    def fitted(self, value: Any, fields: dict[str, Any]) -> dict[str, Any]:
+        """The value as far as an answer has room for it."""
+        if self.fit is None:
+            return fitted(fields, self.params)
+        cut: dict[str, Any] = msgspec.to_builtins(self.fit(value, room_for(fields, self.params)))
+        return cut
 
     def text_of(self, value: Any, fields: dict[str, Any], structured: dict[str, Any]) -> str:
         if self.printer is not None:
@@ -134,7 +142,7 @@ def _value_with_metadata(value: Any, form: Form) -> Reply:
 
 
 def _shown(value: Any, fields: dict[str, Any], form: Form) -> Reply:
-    structured = fitted(fields, form.params)
+    structured = form.fitted(value, fields)
     return Reply(form.text_of(value, fields, structured), fields, structured)
 
 

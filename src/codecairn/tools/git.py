@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
 
+import msgspec
 from msgspec import Meta
 
 from codecairn import history
 from codecairn.history.blame import BlameQuery
 from codecairn.history.diff import DiffQuery
 from codecairn.history.log import LogQuery
+from codecairn.reading import DEFAULT_CHARACTERS, MOST_CHARACTERS, Printer
 from codecairn.tools import Call, render, tool
 from codecairn.tools.cursor import Cursor
 from codecairn.tools.nearby import suggesting_paths
@@ -18,6 +21,15 @@ from codecairn.types import Blame, CommitList, Diff
 
 # The bound is in the schema; breaking it is answered with the range itself rather than with the schema's words.
 LineNumber = Annotated[int | None, Meta(extra_json_schema={"minimum": 1})]
+
+_ORDINARY_COUNT = 10
+
+# As many as can fit an answer's text, of a file that few commits wrote, and its value.
+_MOST_LINES, _MOST_LINES_ASKED = 120, 280
+
+
+def _printer(form: type[Any], drawn: Callable[[Any, Mapping[str, Any]], str]) -> Printer:
+    return lambda fields, reading: drawn(msgspec.convert(fields, form), reading.params)
 
 
 @tool(family="history", markdown=render.commit_list)
@@ -37,10 +49,11 @@ def git_log(
     query = LogQuery(filePath, since, until, author, ref, maxCount, cursor)
     project = project_of(call, workspace)
     with suggesting_paths(project, filePath, call.cancel):
-        return history.log(project.git, project.guard, query, call.cancel)
+        found = history.log(project.git, project.guard, query, call.cancel)
+    return history.commit_page(found, MOST_CHARACTERS if maxCount > _ORDINARY_COUNT else DEFAULT_CHARACTERS)
 
 
-@tool(family="history", markdown=render.blame)
+@tool(family="history", markdown=render.blame, reading=_printer(Blame, render.blame_runs), fit=history.blame_page)
 def git_blame(
     call: Call,
     *,
@@ -51,13 +64,14 @@ def git_blame(
     workspace: UnlistedRoot = None,
 ) -> Blame:
     """Which commit wrote each line, through moves and copies. Use it on a line that looks odd."""
-    query = BlameQuery(filePath, startLine, endLine, ref)
+    query = BlameQuery(filePath, startLine, endLine, ref, _MOST_LINES if endLine is None else _MOST_LINES_ASKED)
     project = project_of(call, workspace)
     with suggesting_paths(project, filePath, call.cancel):
-        return history.blame(project.git, project.guard, query, call.cancel)
+        found = history.blame(project.git, project.guard, query, call.cancel)
+    return history.blame_page(found, MOST_CHARACTERS)
 
 
-@tool(family="history", markdown=render.diff)
+@tool(family="history", markdown=render.diff, reading=_printer(Diff, render.diff_compared))
 def git_diff(
     call: Call,
     *,
@@ -69,9 +83,8 @@ def git_diff(
     workspace: UnlistedRoot = None,
 ) -> Diff:
     """What differs between refs, or (no refs) is unstaged; a large diff as a summary. Use it for the lines."""
-    del cursor  # the value is whole; only its text is read in pages
     query = DiffQuery(ref1, ref2, filePath, summary)
     project = project_of(call, workspace)
     found = history.diff(project.git, project.guard, query, call.cancel)
     call.sequence = repr([(each.path, each.status, each.insertions, each.deletions) for each in found.files])
-    return found
+    return history.diff_page(found, cursor, DEFAULT_CHARACTERS)

@@ -86,7 +86,7 @@ def instructions_search(
     cursor: Cursor = None,
     fields: Fields = None,
 ) -> EntryPage | ProjectedPage:
-    """Rules: rules that speak of some words. Use it before changing an area."""
+    """Rules: rules that speak of some words. Use it before a change."""
     catalog = call.project.catalog.current()
     return _page(call, catalog, _cut(catalog_search.search(catalog, q), cursor, limit), fields)
 
@@ -98,7 +98,7 @@ def instructions_diff(
     clientHash: Annotated[str | None, Meta(description="Aggregate hash held")] = None,
     known: Annotated[list[KnownEntry] | None, Meta(description="Held: id and sourceHash each")] = None,
 ) -> UpToDate | EntryChanges | EntriesChanged:
-    """Rules: what changed since a hash. Use it to keep a copy current."""
+    """Rules: what changed since a hash. Use it to update a copy."""
     catalog = call.project.catalog.current()
     if known is None and clientHash == catalog.hash:
         return UpToDate(up_to_date=True, hash=catalog.hash)

@@ -1,4 +1,5 @@
-"""Values of the history family as Markdown, cut to a token budget with a count and the way to the rest.
+"""Values of the history family as text. A log and a diff come as pages already; of a blame as many lines are shown as
+fit. The text says how much is left, and the way to it.
 
 What came out of a repository stays inside its line or its fence: a file may be called `a\\n## File: b`, and a commit's
 message may hold a heading.
@@ -6,24 +7,19 @@ message may hold a heading.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import Any
 
-from codecairn.history.log import cursor_at
-from codecairn.text import CHARACTERS_PER_TOKEN, binary_kind, fenced, one_line
-from codecairn.tools.cursor import SEAL, offset_of
+from codecairn.reading import DEFAULT_CHARACTERS, MOST_CHARACTERS
+from codecairn.text import fenced, one_line
 from codecairn.types import Blame, BlameCommit, BlameLine, Commit, CommitList, Diff, FileChange, FileDiff
 
-DEFAULT_TOKENS = 5_500
-"""What an answer may cost a caller who asked for nothing special: under 6,000, with room for the closing lines."""
-
-MOST_TOKENS = 20_000
-"""For a caller who named a count, a range or a file; below the 25,000 at which clients cut."""
-
-_MOST_FILES = 60
 _WIDEST_AUTHOR = 40
 _LONGEST_SUBJECT = 500
+_LONGEST_BODY = 160
+_CLOSING = 250
+"""Characters for the headings and the closing line of a blame."""
 _RULE = "\n\n---\n\n"
 
 
@@ -32,15 +28,12 @@ def commit_list(value: CommitList, params: Mapping[str, Any]) -> str:
     if not value.commits:
         nothing = [] if value.notes and value.tip is None else ["No commits found."]
         return "\n\n".join([*head, *nothing])
-    shown = _within(map(_commit, value.commits), _budget(params.get("maxCount") != 10), len(_RULE))
-    text = "\n\n".join([*head, _RULE.join(shown)])
-    cut = len(value.commits) - len(shown)
-    if cut:
-        onward = _onward(params, cursor_at(value.tip or "", value.offset + len(shown)))
-        return f"{text}{_RULE}_{cut} of {value.count} commits not shown here.{onward}_"
-    if value.next_cursor:
-        return f"{text}{_RULE}_More commits follow. Continue with cursor: `{value.next_cursor}`_"
-    return text
+    text = "\n\n".join([*head, _RULE.join(map(_commit, value.commits))])
+    if not value.next_cursor:
+        return text
+    asked = params.get("maxCount") or value.count
+    short = f"{value.count} of {asked} commits fit here" if value.count < asked else "More commits follow"
+    return f"{text}{_RULE}_{short}. Continue with cursor: `{value.next_cursor}`_"
 
 
 def _commit(commit: Commit) -> str:
@@ -51,10 +44,9 @@ def _commit(commit: Commit) -> str:
     ]
     if commit.body:
         lines += ["", *(f"> {one_line(line)}".rstrip() for line in commit.body.splitlines())]
-    lines += ["", f"**Files Changed** ({len(commit.files)}):"]
-    lines += [f"- {_change(change)}" for change in commit.files[:_MOST_FILES]]
-    if len(commit.files) > _MOST_FILES:
-        lines.append(f"- … and {len(commit.files) - _MOST_FILES} more")
+    lines += ["", f"**Files Changed** ({commit.files_changed:,}):", *(f"- {_change(each)}" for each in commit.files)]
+    if left := commit.files_changed - len(commit.files):
+        lines.append(f"- … and {left:,} more")
     if commit.omitted_files:
         lines.append(f"- {_withheld(commit.omitted_files)}")
     return "\n".join(lines)
@@ -73,22 +65,17 @@ def _origin(old_path: str | None) -> str:
 
 
 def blame(value: Blame, params: Mapping[str, Any]) -> str:
-    head = [f"# Git Blame: {one_line(value.file_path)}"]
-    if value.local_modifications:
-        head.append("⚠ File has local modifications")
-    head += [f"_{note}_" for note in value.notes]
+    """As 000 draws it: each line with its commit, then the commits."""
+    head = [f"# Git Blame: {one_line(value.file_path)}", *_blame_remarks(value)]
     if not value.lines:
         return "\n\n".join([*head, "The file is empty."])
-    asked = params.get("startLine") is not None or params.get("endLine") is not None
-    rows, sections = _annotated(value, _budget(asked) - sum(map(len, head)))
+    rows, sections = _annotated(value, _blame_room(params) - sum(map(len, head)))
     last = value.lines[len(rows) - 1].line
     parts = [*head, f"## Lines {value.start_line}-{last}", fenced(_joined(rows), value.language)]
-    if left := value.end_line - last:
-        parts.append(f"_{left:,} of {len(value.lines):,} lines not shown here. Continue with startLine: {last + 1}_")
-    return "\n\n".join([*parts, *sections])
+    return "\n\n".join([*parts, *_blame_rest(value, last, params), *sections])
 
 
-def _annotated(value: Blame, budget: float) -> tuple[list[str], list[str]]:
+def _annotated(value: Blame, room: int) -> tuple[list[str], list[str]]:
     """The leading lines that fit together with the sections of the commits that wrote them."""
     wrote = {commit.hash: commit for commit in value.commits}
     row = _row_of(value)
@@ -97,13 +84,97 @@ def _annotated(value: Blame, budget: float) -> tuple[list[str], list[str]]:
     for line in value.lines:
         written, commit = row(line), wrote.get(line.hash)
         section = _blamed(commit) if commit and line.hash not in sections else ""
-        budget -= len(written) + len(section) + 3
-        if budget < 0 and rows:
+        room -= len(written) + len(section) + 3
+        if room < 0 and rows:
             break
-        rows.append(written if budget >= 0 else _clipped(written, int(len(written) + budget)))
+        rows.append(written)
         if section:
             sections[line.hash] = section
     return rows, list(sections.values())
+
+
+def blame_runs(value: Blame, params: Mapping[str, Any]) -> str:
+    """For reading: lines that one commit wrote together below it; a commit's message where it comes first."""
+    path, remarks = one_line(value.file_path), _blame_remarks(value)
+    if not value.lines:
+        return "\n".join([f"Blame of {path}", *remarks, "The file is empty."])
+    rows = _run_rows(value, _LONGEST_BODY if params.get("endLine") is None else None)
+    shown, last = _leading(rows, _blame_room(params) - len(path) - sum(map(len, remarks)))
+    last = last or value.end_line
+    head = f"Blame of {path}, lines {value.start_line}-{last} of {value.total_lines:,}"
+    return "\n\n".join(["\n".join([head, *remarks]), "\n".join(shown), *_blame_rest(value, last, params)])
+
+
+def _run_rows(value: Blame, longest_body: int | None) -> Iterator[tuple[int, str]]:
+    """Each line with its number; that of a run's first line begins with what is said of the run."""
+    commits = {commit.hash: commit for commit in value.commits}
+    told: set[str] = set()
+    digits = len(str(value.end_line))
+    for _, run in groupby(_without_blank_runs(value.lines), _run_key):
+        for place, line in enumerate(run):
+            said = _run_heading(line, commits.get(line.hash), line.hash in told, longest_body) if place == 0 else []
+            told.add(line.hash)
+            yield line.line, "\n".join([*said, f"{line.line:>{digits}}  {line.content}"])
+
+
+def _without_blank_runs(lines: list[BlameLine]) -> Iterator[BlameLine]:
+    """Nobody asks why a line is empty: one that would need a heading of its own is left out."""
+    above = None
+    for line in lines:
+        if above is None or line.content.strip() or _run_key(line) == above:
+            above = _run_key(line)
+            yield line
+
+
+def _leading(rows: Iterable[tuple[int, str]], room: int) -> tuple[list[str], int | None]:
+    """The rows that fit, one at least, and the number of the last; None where that is all."""
+    fitting: list[str] = []
+    last = None
+    for number, row in rows:
+        room -= len(row) + 1
+        if room < 0 and fitting:
+            return fitting, last
+        fitting.append(row)
+        last = number
+    return fitting, None
+
+
+def _run_key(line: BlameLine) -> tuple[str, str | None, int]:
+    """Equal for lines that stand together now and stood together in the file they came from."""
+    return line.hash, line.origin_path, line.line - line.origin_line if line.origin_line else 0
+
+
+def _run_heading(line: BlameLine, commit: BlameCommit | None, is_told: bool, longest_body: int | None) -> list[str]:
+    if commit is None:
+        return ["@ not committed yet"]
+    moved = f" (moved here from {one_line(line.origin_path)}:{line.origin_line})" if line.origin_path else ""
+    who = f"@ {commit.short_hash} {commit.date[:10]} {one_line(commit.author, _WIDEST_AUTHOR)}"
+    if is_told:
+        return [f"{who}{moved}"]
+    body = commit.body if longest_body is None else _first_paragraph(commit.body, longest_body)
+    said = f"{who}: {one_line(commit.message, _LONGEST_SUBJECT)}{moved}"
+    return [said, *(f"  | {one_line(each)}".rstrip() for each in body.splitlines())]
+
+
+def _first_paragraph(body: str, most: int) -> str:
+    return one_line(" ".join(body.partition("\n\n")[0].split()), most)
+
+
+def _blame_remarks(value: Blame) -> list[str]:
+    changed = ["⚠ File has local modifications"] if value.local_modifications else []
+    return [*changed, *(f"_{note}_" for note in value.notes)]
+
+
+def _blame_rest(value: Blame, last: int, params: Mapping[str, Any]) -> list[str]:
+    wanted = min(params.get("endLine") or value.total_lines, value.total_lines)
+    if last >= wanted:
+        return []
+    whole = wanted - value.start_line + 1
+    return [f"_{wanted - last:,} of {whole:,} lines not shown here. Continue with startLine: {last + 1}_"]
+
+
+def _blame_room(params: Mapping[str, Any]) -> int:
+    return (DEFAULT_CHARACTERS if params.get("endLine") is None else MOST_CHARACTERS) - _CLOSING
 
 
 def _row_of(value: Blame) -> Callable[[BlameLine], str]:
@@ -130,42 +201,36 @@ def _blamed(commit: BlameCommit) -> str:
 
 
 def diff(value: Diff, params: Mapping[str, Any]) -> str:
-    """A place in it is a file's number and, where the text was cut within the file, the line."""
-    file, _, line = (params.get("cursor") or "0").partition(".")
-    start, from_line = offset_of(file), offset_of(line or None)
+    """As 000 draws it."""
+    del params
+    return _diff(value, [])
+
+
+def diff_compared(value: Diff, params: Mapping[str, Any]) -> str:
+    """For reading: as drawn, with both sides in words below the title."""
+    del params
+    return _diff(value, [f"Compares {value.compared}."])
+
+
+def _diff(value: Diff, sides: list[str]) -> str:
     if value.mode == "summary":
-        return _summary(value, start, params)
-    return _full(value, start, from_line, params)
+        return _summary(value, sides)
+    head = [f"# Git Diff: {value.title}", *sides, "## Summary\n" + _totals(value), *_remarks(value)]
+    if not value.files:
+        return "\n\n".join([*head, "No differences." if not value.summary.files_changed else "No more files."])
+    sections = (_section(file, _lines(file)) for file in value.files)
+    return _RULE.join(["\n\n".join(head), *sections, *_continued(value)])
 
 
-def _onward(params: Mapping[str, Any], place: str) -> str:
-    """How to go on; what is drawn for no call, as in a prompt, has no next page."""
-    return f" Continue with cursor: `{params[SEAL](place)}`" if SEAL in params else ""
-
-
-def _full(value: Diff, start: int, from_line: int, params: Mapping[str, Any]) -> str:
-    """From the given line of the given file on: that file as far as it fits, then those that fit whole."""
-    head = [f"# Git Diff: {value.title}", "## Summary\n" + _totals(value), *_remarks(value)]
-    following = value.files[start:]
-    if not following:
-        return "\n\n".join([*head, "No differences." if not value.files else "No more files."])
-    first, *others = following
-    lines = _lines(first)[from_line:]
-    budget = _budget(params.get("filePath") is not None) - sum(map(len, head)) - len(_heading(first))
-    fitting = _within(lines, budget, 1)
-    shown, left = [_section(first, fitting)], len(lines) - len(fitting)
-    if left:
-        onward = _onward(params, f"{start}.{from_line + len(fitting)}")
-        rest = [f"_{left:,} lines of this file and {len(others):,} files not shown here.{onward}_"]
+def _continued(value: Diff) -> list[str]:
+    if value.next_cursor is None:
+        return []
+    whole = value.summary.files_changed
+    if value.lines_left:
+        left = f"{value.lines_left:,} lines of this file and {value.files_left:,} files"
     else:
-        shown += _fitting((_section(file, _lines(file)) for file in others), budget - len(shown[0]), len(_RULE))
-        rest = _continued(value, start + len(shown), params)
-    return _RULE.join(["\n\n".join(head), *shown, *rest])
-
-
-def _continued(value: Diff, start: int, params: Mapping[str, Any]) -> list[str]:
-    left, whole = len(value.files) - start, len(value.files)
-    return [f"_{left:,} of {whole:,} files not shown here.{_onward(params, str(start))}_"] if left else []
+        left = f"{value.files_left:,} of {whole:,} files"
+    return [f"_{left} not shown here. Continue with cursor: `{value.next_cursor}`_"]
 
 
 def _heading(file: FileDiff) -> str:
@@ -191,17 +256,28 @@ def _section(file: FileDiff, lines: list[str]) -> str:
     return f"{_heading(file)}\n\n{block}"
 
 
-def _summary(value: Diff, start: int, params: Mapping[str, Any]) -> str:
-    head = [f"# Git Diff Summary: {value.title}", _totals(value), *_remarks(value)]
-    rows = [f"- {_counted(file)}" for file in value.files[start:]]
-    shown = _within(rows, _budget(asked=False) - sum(map(len, head)), 1)
+def _summary(value: Diff, sides: list[str]) -> str:
+    head = [f"# Git Diff Summary: {value.title}", *sides, _totals(value), *_remarks(value), *_folders(value)]
     groups: dict[str, list[str]] = {name: [] for name in _GROUPS.values()}
-    for file, row in zip(value.files[start:], shown, strict=False):
-        groups[_GROUPS[file.status]].append(row)
-    sizes = Counter(_GROUPS[file.status] for file in value.files)
+    sizes = dict.fromkeys(groups, 0)
+    for file in value.files:
+        groups[_GROUPS[file.status]].append(f"- {_counted(file)}")
+    for status, count in value.statuses.items():
+        sizes[_GROUPS[status]] += count
     listed = [f"### {name} Files ({sizes[name]:,}):\n" + "\n".join(group) for name, group in groups.items() if group]
-    rest = _continued(value, start + len(shown), params) if rows else []
-    return "\n\n".join([*head, *listed, *rest, *_binaries(value)])
+    return "\n\n".join([*head, *listed, *_continued(value), *_binaries(value)])
+
+
+def _folders(value: Diff) -> list[str]:
+    """Where to look, if the files do not fit."""
+    if not value.folders:
+        return []
+    rows = [
+        f"- {one_line(each.path)}: {each.files:,} {'file' if each.files == 1 else 'files'} "
+        f"(+{each.insertions:,} -{each.deletions:,})"
+        for each in value.folders
+    ]
+    return ["### Most Changed Folders (any of them can be the filePath):\n" + "\n".join(rows)]
 
 
 _GROUPS = {
@@ -211,11 +287,9 @@ _GROUPS = {
 
 
 def _binaries(value: Diff) -> list[str]:
-    binary = [file for file in value.files if file.binary]
-    if not binary:
-        return []
-    kinds = ", ".join(kind for kind, _ in Counter(binary_kind(file.path) for file in binary).most_common())
-    return [f"**Binary Files**: {len(binary):,} binary files changed ({kinds})"]
+    count = value.summary.binary_files
+    kinds = ", ".join(value.binary_kinds)
+    return [f"**Binary Files**: {count:,} binary files changed ({kinds})"] if count else []
 
 
 def _counted(file: FileDiff) -> str:
@@ -250,32 +324,3 @@ def _remarks(value: Diff) -> list[str]:
 
 def _withheld(count: int) -> str:
     return f"{count} secret or internal {'file' if count == 1 else 'files'} not shown"
-
-
-def _budget(asked: object) -> float:
-    return (MOST_TOKENS if asked else DEFAULT_TOKENS) * CHARACTERS_PER_TOKEN
-
-
-def _within(parts: Iterable[str], budget: float, between: int) -> list[str]:
-    """The leading parts that fit; the first always, clipped if it alone is too long."""
-    whole = iter(parts)
-    first = next(whole, None)
-    if first is None:
-        return []
-    if len(first) > budget:
-        return [_clipped(first, int(budget))]
-    return [first, *_fitting(whole, budget - len(first), between)]
-
-
-def _fitting(parts: Iterable[str], budget: float, between: int) -> Iterator[str]:
-    """The leading parts that fit, `between` characters apart."""
-    for part in parts:
-        budget -= len(part) + between
-        if budget < 0:
-            return
-        yield part
-
-
-def _clipped(part: str, length: int) -> str:
-    start = part[: max(length, 200)]
-    return f"{start}… ({len(part) - len(start):,} characters more)"
