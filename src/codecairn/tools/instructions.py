@@ -164,7 +164,7 @@ def usage_hotset(call: Call, *, limit: Annotated[int, Meta(ge=1, le=100, descrip
 
 @tool(family="catalog", method="gates/evaluate")
 def gates_evaluate(call: Call) -> GateReport | NotConfigured:
-    """Rules: policies over the rules. Use it as a check in CI."""
+    """Rules: policies over the rules. Use it in CI."""
     evaluated = governance.evaluate(call.project.catalog.current())
     if evaluated is None:
         return NotConfigured(not_configured=True)
