@@ -72,7 +72,7 @@ def test_discover_needs_no_handshake(client: LineClient) -> None:
 def test_a_modern_call_may_be_the_first_line(client: LineClient) -> None:
     answer = client.request("tools/call", enveloped(**call("sample_echo", text="first")))
     assert answer["result"]["structuredContent"] == {"text": "first"}
-    assert answer["result"]["content"][0]["text"] == '{"text":"first"}'
+    assert answer["result"]["content"][0]["text"] == "text: first"
     assert "error" in client.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})
 
 

@@ -17,13 +17,14 @@ class Ask(Protocol):
 
 @pytest.fixture
 def ask(tmp_path: Path, connect: Callable[..., Door]) -> Ask:
-    """Call a git tool over the stdio door: `ask("git_log", maxCount=1)`; about `repo` unless a root is given."""
+    """Call a git tool over the stdio door as a client of the first protocol version, which gets the Markdown as drawn:
+    `ask("git_log", maxCount=1)`; about `repo` unless a root is given."""
     doors: dict[Path, Door] = {}
 
     def call(tool: str, root: Path | None = None, /, **arguments: Any) -> Answer:
         served = root or tmp_path / "repo"
         if served not in doors:
-            doors[served] = connect("stdio", served)
+            doors[served] = connect("first", served)
         return doors[served].call(tool, arguments)
 
     return call

@@ -12,10 +12,10 @@ import pytest
 
 from codecairn import tools
 from codecairn.history import blame_page
-from codecairn.text import CHARACTERS_PER_TOKEN
+from codecairn.reading import DEFAULT_CHARACTERS
 from codecairn.tools import Call, Registry, Tool, tool
 from tests.git.conftest import Ask, blame_of
-from tests.support.doors import Answer, Door, line_client, service
+from tests.support.doors import JSON_DOORS, Answer, Door, line_client, service
 from tests.support.repo import Repo
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
@@ -34,21 +34,17 @@ def committed(repo: Repo) -> Repo:
     return repo
 
 
-def token_count(text: str) -> float:
-    return len(text) / 3.5
-
-
-@pytest.mark.requirement("ruling/output/text-and-structured", "ruling/output/markdown-as-text-field")
+@pytest.mark.requirement("ruling/output/text-and-structured")
 def test_text_and_value_through_every_door(committed: Repo, connect: Callable[..., Door], door_name: str) -> None:
     door = connect(door_name, committed.path)
     for name, arguments in CALLS:
         answer = door.call(name, arguments)
         assert answer.text.startswith(("# Git ", "Error: "))
-        assert answer.value["text"] == answer.text
-        assert len(answer.value) > 1
+        assert answer.value
 
 
 @pytest.mark.requirement("ruling/output/json-text-agrees")
+@pytest.mark.parametrize("door_name", JSON_DOORS)
 def test_json_text_is_the_value(committed: Repo, connect: Callable[..., Door], door_name: str) -> None:
     door = connect(door_name, committed.path)
     for name in ("health_check", "metrics_snapshot"):
@@ -61,8 +57,7 @@ def test_format_json(committed: Repo, ask: Ask) -> None:
     for name, arguments in CALLS[:4]:
         plain, asked = ask(name, **arguments), ask(name, **arguments, format="json")
         value = json.loads(asked.text)
-        assert {**value, "text": asked.text} == asked.value
-        assert {**value, "text": plain.text} == plain.value
+        assert value == asked.value == plain.value
         assert ask(name, **arguments, format="markdown").text == plain.text
 
 
@@ -88,13 +83,13 @@ DEFAULTS: list[tuple[str, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.requirement("ruling/output/default-under-6000-tokens")
+@pytest.mark.requirement("ruling/output/default-8000-characters")
 @pytest.mark.parametrize(("name", "arguments"), DEFAULTS)
 def test_default_answers_stay_under_the_cap(crowded: Repo, ask: Ask, name: str, arguments: dict[str, Any]) -> None:
-    assert token_count(ask(name, crowded.path, **arguments).text) < 6_000
+    assert len(ask(name, crowded.path, **arguments).text) <= DEFAULT_CHARACTERS
 
 
-@pytest.mark.requirement("ruling/output/default-under-6000-tokens")
+@pytest.mark.requirement("ruling/output/default-8000-characters")
 @pytest.mark.parametrize(
     "content",
     ["x" * 1_000_000, f"{'x' * 1_000_000}\n" * 2, "x\n" * 900, "```\n" * 900, f"{'y' * 90}\n" * 900, "é" * 40_000],
@@ -107,21 +102,17 @@ def test_one_file_can_be_all_there_is(repo: Repo, ask: Ask, content: str) -> Non
         ("git_blame", {"filePath": "long.txt"}), ("git_log", {}),
     ]:  # fmt: skip
         text = ask(name, **arguments).text
-        assert token_count(text) < 6_000
+        assert len(text) <= DEFAULT_CHARACTERS
         fences = re.findall(r"^`{3,}", text, re.MULTILINE)
         longest = max(map(len, fences), default=0)
         assert sum(len(fence) == longest for fence in fences) % 2 == 0
 
 
-@pytest.mark.requirement("ruling/output/default-under-6000-tokens")
+@pytest.mark.requirement("ruling/output/default-8000-characters")
 def test_a_commit_can_be_all_there_is(repo: Repo, ask: Ask) -> None:
     repo.commit(f"{'subject ' * 5_000}\n\n{'body ' * 15_000}", {"a.txt": "x\n"}, author=("N" * 90_000, "e" * 9_000))
     for name, arguments in (("git_log", {}), ("git_blame", {"filePath": "a.txt"})):
-        assert token_count(ask(name, **arguments).text) < 6_000
-
-
-def test_the_cap_is_reckoned_as_stated() -> None:
-    assert CHARACTERS_PER_TOKEN == 3.5
+        assert len(ask(name, **arguments).text) <= DEFAULT_CHARACTERS
 
 
 def left_out(answer: Answer) -> tuple[int, str]:
@@ -132,7 +123,7 @@ def left_out(answer: Answer) -> tuple[int, str]:
     return int(found[1].replace(",", "")), found[2]
 
 
-@pytest.mark.requirement("ruling/output/cut-text-marked", "ruling/output/structured-never-cut")
+@pytest.mark.requirement("ruling/output/cut-marked")
 def test_a_cut_log_continues_where_it_stopped(crowded: Repo, ask: Ask) -> None:
     seen: list[str] = []
     cursor: str | None = None
@@ -160,7 +151,7 @@ def test_a_log_counts_the_files_it_does_not_name(crowded: Repo, ask: Ask) -> Non
     assert len(alone["body"]) > len(first["body"])
 
 
-@pytest.mark.requirement("ruling/output/cut-text-marked", "ruling/output/structured-never-cut")
+@pytest.mark.requirement("ruling/output/cut-marked")
 def test_a_cut_blame_continues_where_it_stopped(crowded: Repo, ask: Ask) -> None:
     seen: list[int] = []
     while len(seen) < 720:
@@ -200,7 +191,7 @@ def test_a_blame_can_be_cut_to_any_size(crowded: Repo, ask: Ask) -> None:
 def test_text_and_value_keep_to_one_budget(crowded: Repo, ask: Ask, name: str, arguments: dict[str, Any]) -> None:
     answer = ask(name, crowded.path, **arguments)
     assert len(answer.text) <= 8_000
-    assert value_size(answer) <= (40_000 if name == "git_blame" else 8_000)
+    assert value_size(answer) <= 8_000
 
 
 @pytest.mark.requirement("ruling/history/most-40000")
@@ -218,10 +209,10 @@ def test_nothing_that_is_asked_breaks_the_budget(crowded: Repo, ask: Ask, name: 
 
 
 def value_size(answer: Answer) -> int:
-    return len(json.dumps({name: value for name, value in answer.value.items() if name != "text"}))
+    return len(json.dumps(answer.value, ensure_ascii=False))
 
 
-@pytest.mark.requirement("ruling/output/cut-text-marked", "ruling/output/structured-never-cut")
+@pytest.mark.requirement("ruling/output/cut-marked")
 @pytest.mark.parametrize("summary", [False, True])
 def test_a_cut_diff_continues_where_it_stopped(repo: Repo, ask: Ask, summary: bool) -> None:
     repo.commit("none")
@@ -252,7 +243,7 @@ def test_a_large_diff_says_where_its_changes_lie(repo: Repo, ask: Ask) -> None:
     assert ask("git_diff", ref1="HEAD~1", ref2="HEAD", filePath="src/deep", summary=True).value["folders"] == []
 
 
-@pytest.mark.requirement("ruling/output/cut-text-marked")
+@pytest.mark.requirement("ruling/output/cut-marked")
 def test_a_diff_cut_within_a_file_continues_there(repo: Repo, ask: Ask) -> None:
     rows = [f"row {number} {'word ' * 15}" for number in range(900)]
     repo.commit("none")
@@ -261,7 +252,7 @@ def test_a_diff_cut_within_a_file_continues_there(repo: Repo, ask: Ask) -> None:
     cursor: str | None = None
     while len(seen) < 900:
         answer = ask("git_diff", ref1="HEAD~1", ref2="HEAD", **({"cursor": cursor} if cursor else {}))
-        assert token_count(answer.text) < 6_000
+        assert len(answer.text) <= DEFAULT_CHARACTERS
         seen += re.findall(r"^row .*", answer.text, re.MULTILINE)
         if len(seen) < 900:
             count, cursor = left_out(answer)

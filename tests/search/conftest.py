@@ -286,7 +286,7 @@ class Asking:
         call = Call(self.served.projects, self.connection, self.served.registry, "memory")
         reply = self.served.registry.call(self.served.registry.tools[tool], call, arguments)
         fault = {"code": reply.error.number, "data": reply.error.data} if reply.error else None
-        return Answer(reply.text, reply.structured, reply.error is not None, fault)
+        return Answer(reply.text, reply.value, reply.error is not None, fault)
 
     def search(self, query: str, **arguments: Any) -> dict[str, Any]:
         found = self.answer("search_code", path=str(self.root), query=query, **arguments)

@@ -44,7 +44,7 @@ def _row(each: Fields, reading: Reading) -> str:
 
 
 def _line(number: int, text: str, reading: Reading, *, is_match: bool) -> str:
-    return f"{reading.paint(format(number, '>5'), 'dim')}{':' if is_match else '-'} {code_line(text, _WIDEST)}"
+    return f"{reading.paint(format(number, '>5'), 'dim')}{':' if is_match else '-'} {code_line(text, _WIDEST)}".rstrip()
 
 
 def _more(answer: Fields, reading: Reading, shown: int) -> str | None:

@@ -102,7 +102,7 @@ class _Compared(Struct, frozen=True, kw_only=True):
     next_cursor: str | None = None
 
 
-class DiffContext(_Compared, frozen=True, kw_only=True, omit_defaults=True):
+class DiffContext(_Compared, frozen=True, kw_only=True):
     files_without_symbols: int = 0
     """Changed files in which no symbol changed: documents, data, layout."""
     omitted_files: int = 0
