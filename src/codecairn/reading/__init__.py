@@ -33,6 +33,10 @@ def same(place: str) -> str:
     return place
 
 
+def by_cursor(cursor: str) -> str:
+    return f"cursor {cursor}"
+
+
 @dataclass(frozen=True)
 class Reading:
     """How one answer is read."""
@@ -44,6 +48,8 @@ class Reading:
     """Makes the cursor that goes on at a place of the list."""
     offset: int = 0
     """The place where this page of the list begins."""
+    onward: Callable[[str], str] = by_cursor
+    """Says how to get what follows, in the caller's own terms."""
 
 
 Printer = Callable[[Fields, Reading], str]

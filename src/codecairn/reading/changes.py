@@ -92,6 +92,6 @@ def _closing(answer: Fields, reading: Reading, shown: int) -> Iterator[str]:
     if silent > listed:
         yield f"{one_of(silent - listed, 'more file')} changed without a changed symbol: git_diff with summary"
     if shown < rows:
-        yield f"More: cursor {reading.cursor(str(reading.offset + shown))}"
+        yield f"More: {reading.onward(reading.cursor(str(reading.offset + shown)))}"
     elif answer["next_cursor"]:
-        yield f"More: cursor {answer['next_cursor']}"
+        yield f"More: {reading.onward(answer['next_cursor'])}"

@@ -49,5 +49,5 @@ def _line(number: int, text: str, reading: Reading, *, is_match: bool) -> str:
 
 def _more(answer: Fields, reading: Reading, shown: int) -> str | None:
     if shown < len(answer["matches"]):
-        return f"More: cursor {reading.cursor(str(reading.offset + shown))}"
-    return f"More: cursor {answer['next_cursor']}" if answer.get("next_cursor") else None
+        return f"More: {reading.onward(reading.cursor(str(reading.offset + shown)))}"
+    return f"More: {reading.onward(answer['next_cursor'])}" if answer.get("next_cursor") else None

@@ -21,7 +21,9 @@ def print_outline(answer: Fields, reading: Reading) -> str:
     for file in answer["files"]:
         parts += outlined_file(file, reading)
     cursor = answer["next_cursor"]
-    return lines([*parts, f"More of {one_of(answer['total_symbols'], 'symbol')}: cursor {cursor}" if cursor else None])
+    return lines(
+        [*parts, f"More of {one_of(answer['total_symbols'], 'symbol')}: {reading.onward(cursor)}" if cursor else None]
+    )
 
 
 def _opening(answer: Fields) -> list[str]:
@@ -77,7 +79,7 @@ def print_symbols(answer: Fields, reading: Reading) -> str:
     cursor = answer["next_cursor"]
     if not shown:
         head = "No symbol of this name, or near it, is indexed."
-    more = f"More: cursor {cursor}" if cursor else None
+    more = f"More: {reading.onward(cursor)}" if cursor else None
     return lines([head, *state_lines(answer["metadata"]), *blocks, more])
 
 

@@ -27,11 +27,11 @@ def kind_order(kind: str) -> int:
 def print_references(answer: Fields, reading: Reading) -> str:
     others = answer.get("candidates") or []
     if not others:
-        return lines([*_opening(answer, reading), *_body(answer, reading, reading.room), _hint(answer)])
+        return lines([*_opening(answer, reading), *_body(answer, reading, reading.room), _hint(answer, reading)])
     several = [answer, *others]
     head = f"{one_of(len(several), 'symbol')} have this name; path and line pick one"
     parts = [_target(each, reading, reading.room // len(several)) for each in several]
-    return lines([head, *state_lines(answer["metadata"]), *parts, _hint(answer)])
+    return lines([head, *state_lines(answer["metadata"]), *parts, _hint(answer, reading)])
 
 
 def _opening(answer: Fields, reading: Reading) -> list[str]:
@@ -59,7 +59,7 @@ def _body(answer: Fields, reading: Reading, room: int) -> Iterator[str]:
         yield f"{_TITLES[kind]}:"
         yield from _by_file(list(group), reading)
     if shown < len(rows):
-        yield f"{len(rows) - shown:,} more here: cursor {reading.cursor(str(reading.offset + shown))}"
+        yield f"{len(rows) - shown:,} more here: {reading.onward(reading.cursor(str(reading.offset + shown)))}"
     if answer.get("unresolved"):
         yield "Not bound to any definition:"
         yield from _by_file(answer["unresolved"], reading)
@@ -79,9 +79,9 @@ def _row(row: Fields, reading: Reading) -> str:
     return f"{number} {where}{code_line(row['context'], _WIDEST)}{why}"
 
 
-def _hint(answer: Fields) -> str | None:
+def _hint(answer: Fields, reading: Reading) -> str | None:
     if answer.get("next_cursor"):
-        return f"More: cursor {answer['next_cursor']}"
+        return f"More: {reading.onward(answer['next_cursor'])}"
     if answer["unresolved_count"] and answer.get("unresolved") is None:
         return "The unbound uses: include_unresolved."
     return None
@@ -99,7 +99,7 @@ def print_graph(graph: Fields, reading: Reading) -> str:
         if direction in (side, "both"):
             rows = list(_Side(graph, nodes, reading, side).rows(first["id"], 1))
             parts += [title if rows else f"{title} nothing in this project", *rows]
-    return lines([*parts, _unbound(graph), *_others(graph), _graph_hint(graph)])
+    return lines([*parts, _unbound(graph), *_others(graph), _graph_hint(graph, reading)])
 
 
 def _others(graph: Fields) -> Iterator[str]:
@@ -115,8 +115,8 @@ def _unbound(graph: Fields) -> str | None:
     return "; ".join(filter(None, said)) + "." if any(said) else None
 
 
-def _graph_hint(graph: Fields) -> str | None:
-    return f"More edges: cursor {graph['next_cursor']}" if graph["next_cursor"] else None
+def _graph_hint(graph: Fields, reading: Reading) -> str | None:
+    return f"More edges: {reading.onward(graph['next_cursor'])}" if graph["next_cursor"] else None
 
 
 class _Side:

@@ -42,7 +42,7 @@ def _more(answer: Fields, reading: Reading, shown: int, total: int) -> str | Non
     if place >= total:
         return None
     cursor = answer.get("next_cursor") if shown == len(answer["results"]) else reading.cursor(str(place))
-    return reading.paint(f"{total - place:,} more: cursor {cursor}", "dim") if cursor else None
+    return reading.paint(f"{total - place:,} more: {reading.onward(cursor)}", "dim") if cursor else None
 
 
 def _count_that_fit(blocks: list[str], room: int) -> int:
