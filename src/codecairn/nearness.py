@@ -7,6 +7,7 @@ with 60,000 others takes a few hundredths of a second, because most pairs are to
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
@@ -70,28 +71,49 @@ def _strangers(path: str, wanted: list[str]) -> int:
 
 
 def _near(name: str, known: Iterable[str], most: int) -> list[str]:
-    wanted = name.casefold()
-    stems = [word for word in words_of(name)[:-1] if len(word) >= SHORTEST]
-    scored = ((_distance(wanted, stems, each), len(each), each) for each in known)
-    return [each for _, _, each in sorted(each for each in scored if each[0] is not None)[:most]]
+    target = _Target(name)
+    scored = ((far, len(each), each) for each in known if (far := target.distance(each)) is not None)
+    return [each for _, _, each in sorted(scored)[:most]]
 
 
-def _distance(wanted: str, stems: list[str], name: str) -> tuple[int, int] | None:
-    """How far a name is from the one that was asked for; None where it is too far."""
-    plain = name.strip(SIGILS).casefold()
-    extra = len(plain) - len(wanted)
-    if plain.startswith(wanted):
-        return 0 if extra == 0 else 1, extra
-    if extra >= 0 and wanted in plain:
-        return 2, extra
-    most = 1 if len(wanted) < _LONG else _MOST_EDITS
-    if -most <= extra <= most and _shares_a_piece(wanted, plain, most):
-        edits = _edits(wanted, plain, most)
-        if edits is not None:
-            return edits, edits
-    if len(stems) > 1 and all(stem in plain for stem in stems):
-        return 3, extra
-    return (3, -extra) if len(plain) > len(wanted) // 2 and wanted.startswith(plain) else None
+class _Target:
+    """A name that others are compared with."""
+
+    def __init__(self, name: str) -> None:
+        self._wanted = name.casefold()
+        self._length = len(self._wanted)
+        self._most = 1 if self._length < _LONG else _MOST_EDITS
+        self._stems = [word for word in words_of(name)[:-1] if len(word) >= SHORTEST]
+        self._letters = frozenset(self._wanted)
+        self._pieces = _pieces(self._wanted, self._most)
+
+    def distance(self, name: str) -> tuple[int, int] | None:
+        """How far a name is from the one that was asked for; None where it is too far."""
+        plain = name.strip(SIGILS).casefold()
+        extra = len(plain) - self._length
+        if self._wanted in plain:
+            return (min(extra, 1) if plain.startswith(self._wanted) else 2), extra
+        if -self._most <= extra <= self._most and self._may_be_meant(plain):
+            edits = _edits(self._wanted, plain, self._most)
+            if edits is not None:
+                return edits, edits
+        if len(self._stems) > 1 and self._stems[0] in plain and all(stem in plain for stem in self._stems):
+            return 3, extra
+        return (3, -extra) if self._length // 2 < len(plain) < self._length and self._wanted.startswith(plain) else None
+
+    def _may_be_meant(self, plain: str) -> bool:
+        """A cheap no for most pairs: of more pieces than edits touch one is left, and an edit makes a difference of
+        two letters at most."""
+        if self._pieces.search(plain) is None:
+            return False
+        return len(self._letters.symmetric_difference(plain)) <= self._most * 2
+
+
+def _pieces(wanted: str, most: int) -> re.Pattern[str]:
+    """One piece more than edits can touch: an edit touches one piece, a swap two."""
+    size = max(1, len(wanted) // (most * 2 + 1))
+    starts = range(0, size * (most * 2 + 1), size)
+    return re.compile("|".join(re.escape(wanted[at : at + size]) for at in starts))
 
 
 def _edits(one: str, other: str, most: int) -> int | None:
@@ -110,11 +132,3 @@ def _edits(one: str, other: str, most: int) -> int | None:
         further.append((one[2:], other[2:]))
     found = [edits for each in further if (edits := _edits(*each, most - 1)) is not None]
     return min(found) + 1 if found else None
-
-
-def _shares_a_piece(one: str, other: str, most: int) -> bool:
-    """Of more pieces than edits touch one stands where it stood, or nearly: a cheap no for most pairs. An edit touches
-    one piece, a swap two."""
-    size = max(1, len(one) // (most * 2 + 1))
-    starts = range(0, size * (most * 2 + 1), size)
-    return any(other.find(one[at : at + size], max(0, at - most), at + size + most) >= 0 for at in starts)

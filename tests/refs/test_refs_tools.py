@@ -13,6 +13,7 @@ from codecairn.cancel import Cancel
 from codecairn.connection import Connection
 from codecairn.index.live import Activity
 from codecairn.index.run import Options
+from codecairn.tools import readiness
 from tests.refs.conftest import APP, AUTH, REFRESH, Gate
 from tests.search.conftest import Doors, asking
 from tests.support.doors import DOORS
@@ -210,17 +211,48 @@ def test_a_switch_is_a_use(at_gate: Gate) -> None:
     assert at_gate.refs()["feature"]["last_accessed_at"] > "2020"
 
 
+@pytest.mark.requirement("ruling/refs-by-call/indexed-by-call")
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("find_references", {"symbol_name": "refresh"}), ("find_symbol", {"symbol_name": "refresh"}),
+        ("get_call_graph", {"symbol_name": "refresh"}), ("get_file_outline", {"path": "."}),
+        ("search_code", {"query": "refresh"}), ("build_context_pack", {"task": "refresh"}),
+        ("context_search", {"query": "refresh"}), ("read_file", {"path": "pkg/app.py", "includeDeps": True}),
+    ],
+)  # fmt: skip
+def test_a_ref_that_is_not_indexed_is_indexed_by_the_call_that_names_it(
+    at_gate: Gate, tool: str, arguments: dict[str, Any]
+) -> None:
+    said = at_gate.call(tool, ref="feature", **arguments)
+    assert (said["metadata"]["ref"], said["metadata"]["freshness_status"]) == ("feature", "fresh")
+    assert "feature" in at_gate.refs()
+
+
+@pytest.mark.requirement("ruling/refs-by-call/unknown-names-nearest")
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("find_symbol", {"symbol_name": "login"}), ("search_code", {"query": "login"}), ("switch_ref", {}),
+        ("read_file", {"path": "pkg/app.py"}), ("grep_codebase", {"pattern": "login"}), ("git_log", {}),
+        ("git_blame", {"filePath": "pkg/app.py"}),
+    ],
+)  # fmt: skip
+def test_a_ref_that_git_does_not_know_names_the_nearest(at_gate: Gate, tool: str, arguments: dict[str, Any]) -> None:
+    at_gate.repo.git("update-ref", "refs/remotes/origin/stable/5.2.x", "main")
+    answer = at_gate.asking.answer(tool, ref="stable/5.2.x", **arguments)
+    assert answer.is_error
+    assert answer.rpc_error is not None
+    assert answer.rpc_error["data"]["near"][0] == "origin/stable/5.2.x"
+    assert "Did you mean origin/stable/5.2.x" in answer.text
+
+
 @pytest.mark.requirement("004/switch_ref/ref-not-indexed")
-def test_a_ref_that_is_not_indexed_says_how_to_index_it(at_gate: Gate) -> None:
-    for tool, arguments in (
-        ("switch_ref", {"ref": "feature"}),
-        ("find_references", {"symbol_name": "login", "ref": "feature"}),
-        ("get_file_outline", {"path": ".", "ref": "feature"}),
-    ):
-        error = at_gate.refused(tool, **arguments)
-        assert error["code"] == "ref_not_indexed"
-        assert "index_codebase" in error["data"]["remedy"]
-        assert "feature" in error["data"]["remedy"]
+def test_a_switch_to_a_ref_that_is_not_indexed_says_how_to_index_it(at_gate: Gate) -> None:
+    error = at_gate.refused("switch_ref", ref="feature")
+    assert error["code"] == "ref_not_indexed"
+    assert "index_codebase" in error["data"]["remedy"]
+    assert "feature" in error["data"]["remedy"]
     unknown = at_gate.refused("switch_ref", ref="nowhere")
     assert unknown["code"] == "ref_not_indexed"
     assert "index_codebase" not in unknown["data"]["remedy"]
@@ -241,7 +273,10 @@ def test_a_ref_that_is_being_indexed_is_not_ready(at_gate: Gate) -> None:
     assert at_gate.call("switch_ref", ref="feature")["status"] == "active"
 
 
-def test_a_project_that_is_indexed_for_the_first_time_has_no_refs_to_list_yet(tmp_path: Path) -> None:
+def test_a_project_that_is_indexed_for_the_first_time_has_no_refs_to_list_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readiness, "PATIENCE_S", 0.0)
     root = tmp_path / "plain"
     root.mkdir()
     one = asking(_built(root, tmp_path / "home"))
@@ -253,7 +288,7 @@ def test_a_project_that_is_indexed_for_the_first_time_has_no_refs_to_list_yet(tm
         one.close()
 
 
-@pytest.mark.requirement("ruling/metadata/explicit-ref-ignores-worktree", "ruling/metadata/stale-ref-head")
+@pytest.mark.requirement("ruling/metadata/explicit-ref-ignores-worktree", "ruling/refs-by-call/moved-caught-up")
 def test_a_ref_is_as_fresh_as_its_own_commit(at_gate: Gate) -> None:
     at_gate.index("feature")
     at_gate.repo.write("pkg/app.py", "def other():\n    pass\n")
@@ -261,10 +296,7 @@ def test_a_ref_is_as_fresh_as_its_own_commit(at_gate: Gate) -> None:
     assert (found["total_references"], found["metadata"]["freshness_status"]) == (4, "fresh")
     at_gate.repo.git("checkout", "--quiet", "--force", "feature")
     at_gate.repo.commit("more", {"pkg/auth.py": AUTH + "\n\nvalidate_token(1)\n"})
-    found = at_gate.call("find_references", symbol_name="validate_token", ref="feature")
-    assert (found["total_references"], found["metadata"]["freshness_status"]) == (4, "stale")
     assert at_gate.refs()["feature"]["status"] == "stale"
-    at_gate.index("feature")
     found = at_gate.call("find_references", symbol_name="validate_token", ref="feature")
     assert (found["total_references"], found["metadata"]["freshness_status"]) == (5, "fresh")
 
@@ -274,9 +306,9 @@ def test_a_commit_is_never_stale_whatever_its_branch_does(at_gate: Gate) -> None
     commit = at_gate.repo.git("rev-parse", "feature")
     at_gate.repo.git("checkout", "--quiet", "feature")
     at_gate.repo.commit("more", {"pkg/auth.py": AUTH + "\n\nvalidate_token(1)\n"})
-    for ref, freshness in ((commit, "fresh"), ("feature", "stale")):
+    for ref, uses in ((commit, 4), ("feature", 5), (commit, 4)):
         found = at_gate.call("find_references", symbol_name="validate_token", ref=ref)
-        assert (found["total_references"], found["metadata"]["freshness_status"]) == (4, freshness)
+        assert (found["total_references"], found["metadata"]["freshness_status"]) == (uses, "fresh")
 
 
 def test_what_is_checked_out_and_what_was_indexed_before_is_kept_up(at_gate: Gate) -> None:

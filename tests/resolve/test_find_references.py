@@ -183,13 +183,97 @@ def test_a_name_may_be_qualified_in_any_notation(gate: Asking, name: str) -> Non
     assert find(gate, name)["symbol"]["qualified_name"] == "auth.tokens.Signed"
 
 
+@pytest.mark.requirement("004/find_references/candidates-together")
+def test_a_name_of_two_symbols_is_answered_for_both(door_name: str, gates: Doors) -> None:
+    found = gates(door_name).call("find_references", {"symbol_name": "validate"}).value
+    assert (found["symbol"]["qualified_name"], found["total_references"]) == ("auth.tokens.validate", 6)
+    (other,) = found["candidates"]
+    assert other.keys() == {"symbol", "references", "total_references", "unresolved_count"}
+    assert (other["symbol"]["qualified_name"], other["total_references"]) == ("auth.other.validate", 0)
+    assert found["metadata"]["result_completeness"] == "complete"
+
+
+def test_symbols_of_one_name_share_a_page_and_the_likeliest_goes_on(own: Callable[..., Asking]) -> None:
+    def module(count: int) -> str:
+        return "def f():\n    pass\n" + "".join(f"def user{number}():\n    f()\n" for number in range(count))
+
+    many = own({"a.py": module(8), "b.py": module(5), "tests/test_c.py": module(20)})
+    found = find(many, "f", limit=9)
+    assert (found["symbol"]["path"], len(found["references"]), found["total_references"]) == ("a.py", 3, 8)
+    told = [(each["symbol"]["path"], len(each["references"]), each["total_references"]) for each in found["candidates"]]
+    assert told == [("b.py", 3, 5), ("tests/test_c.py", 3, 20)]
+    assert found["metadata"]["result_completeness"] == "truncated"
+    rest = find(many, "f", limit=9, cursor=found["next_cursor"])
+    assert (len(rest["references"]), rest["candidates"], rest["next_cursor"]) == (5, None, None)
+
+
 @pytest.mark.requirement("004/find_references/ambiguous-symbol")
-def test_a_name_of_two_symbols_is_not_guessed(door_name: str, gates: Doors) -> None:
-    answer = gates(door_name).call("find_references", {"symbol_name": "validate"})
-    error = answer.value["error"]
-    assert error["code"] == "ambiguous_symbol"
-    listed = [each["qualified_name"] for each in error["data"]["candidates"]]
-    assert listed == ["auth.other.validate", "auth.tokens.validate"]
+def test_a_name_of_more_than_five_symbols_lists_the_likeliest(own: Callable[..., Asking]) -> None:
+    folders = ["tests/", *(f"m{number}/" for number in range(5))]
+    many = own({f"{folder}a.py": "def f():\n    pass\n" for folder in folders})
+    for tool in ("find_references", "get_call_graph"):
+        error = many.answer(tool, symbol_name="f").value["error"]
+        assert (error["code"], error["data"]["total_candidates"]) == ("ambiguous_symbol", 6)
+        first, *_, last = error["data"]["candidates"]
+        assert (first["qualified_name"], first["path"], first["line_start"]) == ("m0.a.f", "m0/a.py", 1)
+        assert last["path"] == "tests/a.py"
+        assert "m0.a.f (m0/a.py:1)" in error["message"]
+        assert "m0.a.f" in error["data"]["remedy"]
+
+
+@pytest.mark.requirement("004/find_references/one-to-a-reader")
+def test_a_declaration_and_its_definition_are_one(own: Callable[..., Asking]) -> None:
+    asked = own(
+        {
+            "src/pot.h": "int fill(int cups);\n",
+            "src/pot.c": '#include "pot.h"\nint fill(int cups) {\n  return cups;\n}\nint twice() { return fill(2); }\n',
+            "src/main.c": '#include "pot.h"\nint main(void) {\n  return fill(1);\n}\n',
+            "tools/other.c": "static int fill(int cups) {\n  return 0;\n}\nint run(void) { return fill(3); }\n",
+        }
+    )
+    found = find(asked, "fill")
+    assert (found["symbol"]["path"], found["symbol"]["line_start"]) == ("src/pot.c", 2)
+    assert {("src/main.c", 3), ("src/pot.c", 5)} <= set(places(found))
+    assert [each["symbol"]["path"] for each in found["candidates"]] == ["tools/other.c"]
+    graph = asked.answer("get_call_graph", symbol_name="fill", direction="callers").value
+    assert {each["name"] for each in graph["nodes"]} == {"fill", "twice", "main"}
+    assert [each["path"] for each in graph["candidates"]] == ["tools/other.c"]
+
+
+@pytest.mark.requirement("004/find_references/one-to-a-reader")
+def test_a_member_of_an_interface_and_what_implements_it_are_one(own: Callable[..., Asking]) -> None:
+    asked = own(
+        {
+            "port/Port.java": "package port;\npublic interface Port {\n  void send(String it);\n}\n",
+            "port/Wire.java": "package port;\nclass Wire implements Port {\n  public void send(String it) {}\n}\n",
+            "port/Use.java": (
+                'package port;\nclass Use {\n  void a(Port p) {\n    p.send("1");\n  }\n'
+                '  void b(Wire w) {\n    w.send("2");\n  }\n}\n'
+            ),
+        }
+    )
+    found = find(asked, "send")
+    assert found["candidates"] is None
+    assert {("port/Use.java", 4), ("port/Use.java", 7)} <= set(places(found))
+
+
+@pytest.mark.requirement("004/find_references/one-to-a-reader")
+def test_overloads_are_one(own: Callable[..., Asking]) -> None:
+    source = (
+        "from typing import overload\n\n@overload\ndef f(a: int) -> int: ...\n@overload\ndef f(a: str) -> str: ...\n"
+    )
+    found = find(own({"a.py": f"{source}def f(a):\n    return a\n\nf(1)\n"}), "f")
+    assert found["candidates"] is None
+    assert ("a.py", 10) in places(found)
+
+
+@pytest.mark.requirement("ruling/nearest/names")
+@pytest.mark.parametrize("tool", ["find_references", "get_call_graph"])
+def test_an_unknown_name_names_the_nearest(gate: Asking, tool: str) -> None:
+    error = gate.answer(tool, symbol_name="Singed").value["error"]
+    assert error["code"] == "symbol_not_found"
+    assert error["data"]["near"][0] == "auth.tokens.Signed"
+    assert "Did you mean auth.tokens.Signed" in error["data"]["remedy"]
 
 
 @pytest.mark.requirement("004/find_references/path-line-picks-definition")
@@ -341,8 +425,10 @@ def test_the_command_lists_what_could_not_be_bound_and_prints_json(built: Built)
     assert answer["total_references"] == 6
 
 
-def test_the_command_says_what_is_ambiguous(built: Built) -> None:
+def test_the_command_prints_every_symbol_of_a_name(built: Built) -> None:
     ran = refs(built, "validate")
-    assert ran.exit_code == 1
-    assert "auth.other.validate, auth.tokens.validate" in ran.stderr
+    assert ran.exit_code == 0
+    assert "6 references to auth.tokens.validate" in ran.stderr
+    assert "0 references to auth.other.validate" in ran.stderr
+    assert "several symbols" in ran.stderr
     assert refs(built, "validate", "--path", "auth/tokens.py", "--line", "14").exit_code == 0

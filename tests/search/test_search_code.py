@@ -124,11 +124,13 @@ def test_ranks_count_up_and_scores_fall(query: str, shopping: Asking) -> None:
     assert relevances[0] > 0
 
 
-@pytest.mark.requirement("002/search_code/path-required", "002/search_code/query-required")
-def test_path_and_query_are_needed(door_name: str, doors: Doors, shop: Built) -> None:
+@pytest.mark.requirement(
+    "002/search_code/path-checked", "002/search_code/query-required", "ruling/project-root/wrong-root-fails"
+)
+def test_a_query_is_needed_and_a_path_is_checked(door_name: str, doors: Doors, shop: Built) -> None:
     path = str(shop.root)
     for param, arguments in (
-        ("path", {"query": "x"}), ("path", {"query": "x", "path": 3}), ("path", {"query": "x", "path": "relative"}),
+        ("path", {"query": "x", "path": 3}), ("path", {"query": "x", "path": "relative"}),
         ("query", {"path": path}), ("query", {"path": path, "query": None}), ("query", {"path": path, "query": ["x"]}),
     ):  # fmt: skip
         fault = error_of(doors(door_name).call("search_code", arguments))

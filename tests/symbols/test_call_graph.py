@@ -219,15 +219,17 @@ def test_an_ordinary_answer_stays_small(own: Callable[..., Asking]) -> None:
     assert len(found) == len(set(found)) == 300
 
 
-def test_what_is_no_symbol_or_several_is_an_error(mill: Asking, own: Callable[..., Asking]) -> None:
+def test_what_is_no_symbol_is_an_error_and_of_several_the_likeliest_is_shown(
+    mill: Asking, own: Callable[..., Asking]
+) -> None:
     error = refusal(mill.answer("get_call_graph", symbol_name="grnd"))
     assert error["code"] == "symbol_not_found"
     assert "mill.grind.grind" in error["data"]["near"]
     two = own({"a.py": "def f():\n    pass\n", "b.py": "def f():\n    pass\n"})
-    error = refusal(two.answer("get_call_graph", symbol_name="f"))
-    assert error["code"] == "ambiguous_symbol"
-    assert {each["qualified_name"] for each in error["data"]["candidates"]} == {"a.f", "b.f"}
-    assert graph(two, "a.py:f")["symbol"]["path"] == "a.py"
+    found = graph(two, "f")
+    assert found["symbol"]["qualified_name"] == "a.f"
+    assert [each["qualified_name"] for each in found["candidates"]] == ["b.f"]
+    assert (graph(two, "b.py:f")["symbol"]["path"], graph(two, "b.py:f")["candidates"]) == ("b.py", None)
 
 
 @pytest.mark.parametrize(

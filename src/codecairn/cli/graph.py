@@ -58,6 +58,9 @@ def _print(graph: dict[str, Any], direction: str) -> None:
             for each in graph["edges"]:
                 edges[each[near]].append(each)
             _print_side(nodes, edges, far, first["id"], {first["id"]}, 1)
+    for each in graph["candidates"] or ():
+        place = f"{each['path']}:{each['line_start']}"
+        click.echo(click.style(f"not {each['qualified_name']} ({place}), which has the same name", dim=True), err=True)
     more = "" if graph["next_cursor"] is None else "; more were left out: -n"
     said = f"{graph['unresolved_count']} calls could not be bound, {graph['external_count']} leave the project{more}"
     click.echo(click.style(said, dim=True), err=True)

@@ -49,6 +49,13 @@ def command(
 
 
 def _print(answer: dict[str, Any]) -> None:
+    for each in (answer, *(answer["candidates"] or ())):
+        _print_symbol(each)
+    if answer["candidates"]:
+        click.echo("The name has several symbols: qualify it, or give --path, to see one whole.", err=True)
+
+
+def _print_symbol(answer: dict[str, Any]) -> None:
     _print_rows(answer["references"])
     if answer.get("unresolved"):
         click.echo(click.style("could not be bound:", fg="yellow"))

@@ -23,9 +23,7 @@ from codecairn.tools.readiness import Progress
 from codecairn.tools.views import UnlistedRoot, project_of
 
 _MOST_ERRORS = 100
-ProjectPath = Annotated[
-    Annotated[str, Meta(min_length=1)] | None, Meta(description="Project root (default: the served one)")
-]
+ProjectPath = Annotated[Annotated[str, Meta(min_length=1)] | None, Meta(description="Project root, absolute")]
 
 
 class SkippedFiles(Struct, frozen=True, kw_only=True):

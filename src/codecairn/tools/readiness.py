@@ -88,10 +88,13 @@ def is_first_run(stands: Standing) -> bool:
     return stands.is_partial and stands.freshness == "syncing"
 
 
+def files_indexed(stands: Standing) -> int:
+    return stands.opened.store.totals(stands.layer.id).files if stands.opened and stands.layer else 0
+
+
 def first_run_note(index: ProjectIndex, stands: Standing) -> str:
     """How much is indexed while the first run is under way, in a sentence."""
-    known = stands.opened.store.totals(stands.layer.id).files if stands.opened and stands.layer else 0
-    activity = index.activity
+    known, activity = files_indexed(stands), index.activity
     if activity is None or not activity.total:
         said = f"{known:,} files indexed so far" if known else "The first index run has begun, nothing is indexed yet"
     else:

@@ -17,6 +17,7 @@ from codecairn.reading.project import print_refs, print_switched
 from codecairn.source.refs import is_repository, tips, worktrees
 from codecairn.store.layers import Layer
 from codecairn.tools import Call, tool
+from codecairn.tools.readiness import files_indexed, is_first_run
 from codecairn.tools.views import Workspace, glance, looked_at, project_of, unindexed
 
 
@@ -43,11 +44,13 @@ def list_refs(call: Call, *, workspace: Workspace = None) -> RefList:
     """Which branches, tags and commits are indexed. Use it before work on another branch."""
     project = project_of(call, workspace)
     stands = looked_at(call, project)
-    if stands.indexing == "indexing" and (stands.opened is None or stands.layer is None):
-        raise OverlayNotReady("The project is being indexed for the first time", remedy="Call again in a moment.")
+    if is_first_run(stands) and not files_indexed(stands):
+        raise unindexed(project, stands, OverlayNotReady)
     if stands.opened is None or stands.indexing == "not_indexed":
         raise ProjectNotFound(
-            f"Nothing is indexed at {project.root}", details=stands.warnings, remedy="Run index_codebase there first."
+            f"Nothing is indexed at {project.root}",
+            details=stands.warnings,
+            remedy=unindexed(project, stands).remedy,
         )
     in_git = is_repository(project.git, call.cancel)
     refs = _refs(call, project, stands) if in_git else _only_the_files(project, stands)

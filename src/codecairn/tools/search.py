@@ -24,7 +24,7 @@ from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.index import ProjectPath
 from codecairn.tools.nearby import unmatched
-from codecairn.tools.readiness import first_run_note
+from codecairn.tools.readiness import files_indexed, first_run_note, is_first_run
 from codecairn.tools.views import Ref, UnlistedRoot, Workspace, epoch, project_of, ready, searched, unindexed, views
 
 _LONGEST_QUERY = 1000
@@ -141,7 +141,7 @@ def search_code(
 
 
 def _message(project: Project, stands: Standing, total: int, ms: float) -> str:
-    if stands.opened is None or stands.layer is None:
+    if is_first_run(stands) and not files_indexed(stands):
         return f"Nothing could be searched: {first_run_note(project.index, stands)}"
     so_far = " so far" if stands.is_partial else ""
     return f"Found {total} results{so_far} in {ms:.0f}ms"

@@ -16,7 +16,7 @@ from codecairn.project import Project
 from codecairn.rank.search import searching
 from codecairn.store.view import View
 from codecairn.tools import Call
-from codecairn.tools.readiness import Patience, await_files, await_ref, first_run_note, is_first_run
+from codecairn.tools.readiness import Patience, await_files, await_ref, files_indexed, first_run_note, is_first_run
 from codecairn.tools.schema import UNLISTED
 
 _Answer = TypeVar("_Answer")
@@ -80,7 +80,7 @@ def unindexed(project: Project, stands: Standing, error: type[NotReady] = NotRea
 
 def views(stands: Standing, project: Project) -> Iterator[View]:
     """A view, and another one where the index moved on meanwhile; none where nothing is indexed yet."""
-    if stands.opened is not None:
+    if stands.opened is not None and not (is_first_run(stands) and not files_indexed(stands)):
         yield from searching(project.index, stands.opened, stands.layer)
 
 
