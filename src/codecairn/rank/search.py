@@ -7,12 +7,13 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from msgspec.structs import replace
 
-from codecairn.errors import EncoderFailed, InvalidInput
+from codecairn.errors import EncoderFailed, InvalidInput, VersionDamaged
 from codecairn.index.live import Opened, ProjectIndex
+from codecairn.index.standing import Standing
 from codecairn.rank.candidate import Candidate, Statistics, rarity
 from codecairn.rank.filters import Filters
 from codecairn.rank.meaning import NO_VECTORS, Meaning, Vectors, vectors_of
@@ -46,6 +47,7 @@ _MOST_FREQUENCIES = 100_000
 _TRIES = 3
 
 
+_Answer = TypeVar("_Answer")
 Mode = Literal["hybrid", "vector", "keyword"]
 
 
@@ -69,7 +71,7 @@ class Ranking:
     """Further pieces of symbols of which the best piece is a result."""
 
 
-_State = tuple[str, int, int, int, int]
+_State = tuple[str, int, int, int, int, Callable[[str], bool]]
 
 
 @dataclass
@@ -94,7 +96,7 @@ class Searcher:
 
     def ranked(self, view: View, epoch: str, question: Question) -> tuple[Ranking, bool]:
         """Every candidate that the filters let pass, best first, and whether that was known already."""
-        memory = self._memory_of((epoch, *view.state, view.documents))
+        memory = self._memory_of((epoch, *view.state, view.documents, view.is_blocked))
         known = memory.ranked.get(question)
         if known is not None:
             return known, True
@@ -115,7 +117,7 @@ class Searcher:
 
     def statistics(self, view: View, epoch: str, query: str) -> Statistics:
         """What the words of a query weigh in a view."""
-        memory = self._memory_of((epoch, *view.state, view.documents))
+        memory = self._memory_of((epoch, *view.state, view.documents, view.is_blocked))
         return self._statistics(view, planned(query), memory)
 
     def _remember(self, memory: _Memory, question: Question, ranking: Ranking) -> None:
@@ -329,7 +331,7 @@ def searching(index: ProjectIndex, opened: Opened, layer: Layer | None = None) -
     at most three."""
     ref = layer.id if layer is not None and layer.name else None
     for _ in range(_TRIES):
-        with viewing(opened.store, opened.lexical, str(index.root), index.source.guard.blocks, ref) as view:
+        with viewing(opened.store, opened.lexical, str(index.root), index.damage.hidden, ref) as view:
             if view is None:
                 return
             yield view
@@ -337,3 +339,21 @@ def searching(index: ProjectIndex, opened: Opened, layer: Layer | None = None) -
         now = opened.store.layer(seen.id)
         if now is None or now.generation == seen.generation:
             return
+
+
+def newest(index: ProjectIndex, stands: Standing, answer: Callable[[View], _Answer]) -> _Answer | None:
+    """What the newest view answers, less the files of which the index is damaged; None where nothing is indexed.
+    How the index stands says, too, what was left out."""
+    if stands.opened is None:
+        return None
+    while True:
+        found: _Answer | None = None
+        try:
+            for view in searching(index, stands.opened, stands.layer):
+                found = answer(view)
+        except VersionDamaged as error:
+            if not index.damage.note(error):
+                raise
+            stands.warnings.append(f"{error.message}, so it is left out. {error.remedy}")
+        else:
+            return found

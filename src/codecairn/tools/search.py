@@ -20,7 +20,7 @@ from codecairn.rank.show import extent_of, shown
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.index import ProjectPath
-from codecairn.tools.views import Cursor, Ref, Workspace, epoch, offset_of, project_of, ready, views
+from codecairn.tools.views import Cursor, Ref, Workspace, epoch, newest, offset_of, project_of, ready
 
 _LONGEST_QUERY = 1000
 _MOST_EXACT_NUMBER = (1 << 53) - 1
@@ -160,13 +160,13 @@ def _asked(
 
 
 def _page(project: Project, stands: Standing, asked: Question, offset: int, limit: int) -> _Page:
-    page = _Page([], 0, is_known=False, is_capped=False)
-    for view in views(stands, project):
+    def answer(view: View) -> _Page:
         found, is_known = project.searcher.ranked(view, epoch(stands), asked)
         part = found.results[offset : offset + limit]
         results = [_result(view, each, offset + place) for place, each in enumerate(part, 1)]
-        page = _Page(results, len(found.results), is_known, found.is_capped, found.warnings, found.suppressed)
-    return page
+        return _Page(results, len(found.results), is_known, found.is_capped, found.warnings, found.suppressed)
+
+    return newest(stands, project, answer) or _Page([], 0, is_known=False, is_capped=False)
 
 
 def _metadata(stands: Standing, warnings: tuple[str, ...], suppressed: int = 0, *, is_cut: bool) -> dict[str, Any]:
@@ -244,14 +244,19 @@ def explain_ranking(
     project = project_of(call, workspace)
     stands = ready(call, project, ref)
     asked = _asked(call, query, filters, search_mode, language, path_filter, limit)
-    for view in views(stands, project):
+
+    def answer(view: View) -> Explanation:
         ranking = project.searcher.ranked(view, epoch(stands), asked)[0]
         found = ranking.results
         place = _place_of(view, found, result_path, result_line_start)
         if place is None:
             raise _lacking(view, asked, found, result_path, result_line_start)
         return _explained(view, query, found[place], place + 1, _metadata(stands, ranking.warnings, is_cut=False))
-    raise ResultNotFound("Nothing is indexed yet", result_path=result_path)
+
+    explained = newest(stands, project, answer)
+    if explained is None:
+        raise ResultNotFound("Nothing is indexed yet", result_path=result_path)
+    return explained
 
 
 def _place_of(view: View, found: list[Ranked], path: str, line: int) -> int | None:

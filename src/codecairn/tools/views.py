@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Annotated, TypeVar
 
 from msgspec import Meta
@@ -11,7 +11,7 @@ from codecairn.errors import InvalidInput, NotReady
 from codecairn.index.overlays import note_ref_use
 from codecairn.index.standing import LIVE, Standing, standing
 from codecairn.project import Project
-from codecairn.rank.search import searching
+from codecairn.rank import search
 from codecairn.store.view import View
 from codecairn.tools import Call
 
@@ -50,18 +50,9 @@ def ready(call: Call, project: Project, ref: str | None = None) -> Standing:
     return stands
 
 
-def views(stands: Standing, project: Project) -> Iterator[View]:
-    """A view, and another one where the index moved on meanwhile; none where nothing is indexed yet."""
-    if stands.opened is not None:
-        yield from searching(project.index, stands.opened, stands.layer)
-
-
 def newest(stands: Standing, project: Project, answer: Callable[[View], _Answer]) -> _Answer | None:
     """What the newest view answers; None where nothing is indexed yet."""
-    found: _Answer | None = None
-    for view in views(stands, project):
-        found = answer(view)
-    return found
+    return search.newest(project.index, stands, answer)
 
 
 def epoch(stands: Standing) -> str:
