@@ -133,6 +133,7 @@ def damaged(tmp_path_factory: pytest.TempPathFactory) -> Damaged:
     return Damaged(tmp_path_factory.mktemp("damaged"))
 
 
+@pytest.mark.timeout(3600)
 def test_damaged_bytes_never_end_a_server_or_make_a_wrong_answer(
     damaged: Damaged, trials: Callable[[int], int], seeded: random.Random
 ) -> None:

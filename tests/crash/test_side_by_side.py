@@ -79,6 +79,7 @@ def answered_together(server: Server, names: tuple[str, str]) -> list[tuple[str,
         return [each for found in clients.map(client, names * SIDES) for each in found]
 
 
+@pytest.mark.timeout(3600)
 def test_every_call_beside_every_other_is_answered_as_if_alone(
     server: Server, trials: Callable[[int], int], seeded: random.Random
 ) -> None:

@@ -64,6 +64,9 @@ class Damage:
             store.give_up(lost)
         if vectors is not None:
             vectors.mend()
+        self.clear()
+
+    def clear(self) -> None:
         with self._lock:
             self._paths = frozenset()
 

@@ -176,6 +176,8 @@ def search_context(
 def _no_embeddings(stands: Standing) -> NotReady:
     under_way = {"action": "Embeddings will be generated in background"} if stands.indexing == "indexing" else {}
     remedy = "Retry in a moment" if under_way else "Run index_codebase"
+    if stands.schema == "corrupt_manifest":
+        remedy = f"The index is damaged. {remedy}"
     return NotReady(NO_EMBEDDINGS, fallback=_FALLBACK, **under_way, remedy=f"{remedy}; meanwhile: {_FALLBACK.lower()}.")
 
 
