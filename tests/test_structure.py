@@ -67,6 +67,7 @@ OWNERS = {
                 "layers",
                 "overlays",
                 "segments",
+                "soundness",
                 "view",
                 "writer",
                 "differences",
@@ -77,7 +78,10 @@ OWNERS = {
         },
         r"\bsqlite3\b",
     ),
-    "catch everything": ({"tools/__init__.py", "serve/mcp.py"}, r"except\s*:|except\s+\(?(Base)?Exception\b"),
+    "catch everything": (
+        {"tools/__init__.py", "serve/mcp.py", "store/lexical.py"},
+        r"except\s*:|except\s+\(?(Base)?Exception\b",
+    ),
     "evaluate text": (set(), r"\b(eval|exec)\(|\bpickle\b|\bmarshal\b"),
 }
 

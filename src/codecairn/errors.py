@@ -23,6 +23,7 @@
     ├── NotReady                     index_not_ready           -32003  ProcessingError
     │   ├── IndexStale               index_stale
     │   ├── IndexIncompatible        index_incompatible
+    │   │   └── VersionDamaged
     │   ├── OverlayNotReady          overlay_not_ready
     │   └── NoEdgesAvailable         no_edges_available
     ├── MergeBaseFailed              merge_base_failed         -32603  ProcessingError
@@ -173,6 +174,12 @@ class IndexStale(NotReady):
 class IndexIncompatible(NotReady):
     code = "index_incompatible"
     way_out = "Run index_codebase with force_reindex."
+
+
+class VersionDamaged(IndexIncompatible):
+    """What the index keeps of one file cannot be read; the rest of it can."""
+
+    way_out = "Run index_codebase: it reads that file anew. A server does so by itself."
 
 
 class OverlayNotReady(NotReady):

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from codecairn.cancel import Cancel
 from codecairn.diff.values import FileChange, FileStatus, Version
+from codecairn.errors import VersionDamaged
 from codecairn.index.digest import LARGEST_FILE, Outcome, digest_blob, reader_version
 from codecairn.parse.language import languages
 from codecairn.paths import Guard
@@ -26,6 +27,7 @@ from codecairn.store.layers import Layer
 from codecairn.store.version import FileVersion, unpacked, version_id
 
 MISSING = "not in this clone"
+DAMAGED = "damaged in the index; index_codebase reads it anew"
 _TEST = "test"
 _STATUS: dict[str, FileStatus] = {"A": "added", "D": "deleted", "R": "renamed"}
 _Side = Version | str | None
@@ -108,8 +110,16 @@ class Comparison:
         entry = self.store.entry(self.head.id, path)
         if entry is None:
             return "not indexed"
-        found = self.store.load(entry.file) if entry.file is not None else None
-        return self._version(found) if found is not None else entry.reason
+        if entry.file is None:
+            return entry.reason
+        found = self._loaded(entry.file)
+        return self._version(found) if found is not None else DAMAGED
+
+    def _loaded(self, file: int) -> FileVersion | None:
+        try:
+            return self.store.load(file)
+        except VersionDamaged:
+            return None
 
     def _sides(self, entries: list[Entry]) -> dict[str, _Side]:
         """By path; each path once, as of one commit."""
@@ -139,7 +149,7 @@ class Comparison:
         found = {}
         for path, blob, file, language in self.store.versions_of(contents):
             if version_id(path, blob, reader_version(languages().get(language))) == file:
-                version = self.store.load(file)
+                version = self._loaded(file)
                 if version is not None:
                     found[path] = self._version(version)
         return found

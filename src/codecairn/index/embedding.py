@@ -40,6 +40,12 @@ class Vectors:
         self.made = 0
         self._heal()
 
+    def mend(self) -> None:
+        """Forget rows that are not what was written; they are made again with what is missing."""
+        for each in self._segments.all():
+            if damaged := self._files.damaged(each).tolist():
+                self._segments.forget_rows(each, damaged)
+
     def _heal(self) -> None:
         segments = self._segments.all()
         for each in segments:

@@ -59,6 +59,10 @@ class Keeper:
         reason = self._watch.reason if self._watch else None
         return [reason] if reason else []
 
+    def look_again(self) -> None:
+        """Look at everything: the index was found damaged."""
+        self._again(None)
+
     def close(self) -> None:
         self._closed.set()
         self._due.set()

@@ -21,6 +21,7 @@ from codecairn.cancel import Cancel
 from codecairn.config import Embeddings
 from codecairn.errors import Busy, CairnError, Cancelled, IndexIncompatible
 from codecairn.index.batch import Report
+from codecairn.index.damage import Damage
 from codecairn.index.pool import Workers
 from codecairn.index.run import Importers, Options, Progress, Run, Source, unheard
 from codecairn.paths import Guard
@@ -90,6 +91,7 @@ class Keeping(Protocol):
     def is_behind(self) -> bool: ...
     @property
     def warnings(self) -> list[str]: ...
+    def look_again(self) -> None: ...
 
 
 class ProjectIndex:
@@ -108,6 +110,7 @@ class ProjectIndex:
         self._opened: Opened | None = None
         self._activity: Activity | None = None
         self._reaper: threading.Timer | None = None
+        self.damage = Damage(guard.blocks, self._look_again)
         self.failure: CairnError | None = None
         """Why the last run did not end well."""
 
@@ -153,7 +156,7 @@ class ProjectIndex:
     def warnings(self) -> list[str]:
         failed = [f"The last index run failed: {self.failure.message}. {self.failure.remedy}"] if self.failure else []
         remote = [self._remote] if self._remote else []
-        return [*failed, *remote, *(self.keeping.warnings if self.keeping else [])]
+        return [*failed, *self.damage.warnings(), *remote, *(self.keeping.warnings if self.keeping else [])]
 
     @cached_property
     def _remote(self) -> str | None:
@@ -285,7 +288,7 @@ class ProjectIndex:
 
     def _written(self, activity: Activity, progress: Progress, *, force: bool, paths: set[str] | None) -> Report:
         place.sweep(self.folder)
-        opened = self._usable(activity)
+        opened = self._usable(activity, is_checked=paths is None or self.damage.is_known)
         known = _ref_names(opened) if opened is not None else set()
         if opened is not None and not (force and activity.ref is None and self._is_alone(opened)):
             try:
@@ -304,9 +307,10 @@ class ProjectIndex:
             built.store.close()
         if place.current_epoch(self.folder) != epoch:
             place.use_epoch(self.folder, epoch)
+        self.damage.clear()
         return report
 
-    def _usable(self, activity: Activity) -> Opened | None:
+    def _usable(self, activity: Activity, *, is_checked: bool) -> Opened | None:
         """The stores in use, if they can be written on. One of another version is built anew, a damaged one when
         somebody asks for it."""
         try:
@@ -314,12 +318,18 @@ class ProjectIndex:
             if opened is not None:
                 opened.store.checkouts()
                 opened.lexical.searcher()
+            if opened is not None and is_checked:
+                self.damage.mend(opened.store, self._vectors(opened, activity.cancel))
         except IndexIncompatible as error:
             if error.data.get("damaged") and not activity.explicit:
                 raise
             log.warning("%s; it is built anew", error.message)
             return None
         return opened
+
+    def _look_again(self) -> None:
+        if self.keeping is not None:
+            self.keeping.look_again()
 
     def _is_alone(self, opened: Opened) -> bool:
         """Whether no other checkout of the repository would lose its index with this one."""

@@ -81,7 +81,8 @@ def standing(index: ProjectIndex, cancel: Cancel, asked: str | None = None) -> S
         indexing = "ready" if layer.complete else "indexing"
         return Standing("syncing", indexing, "compatible", ref, opened, layer, warnings)
     indexing = "ready" if layer.complete else "failed" if index.failure else "indexing"
-    is_fresh = layer.complete and _is_fresh(index, opened, layer, cancel)
+    is_sound = not index.damage.is_known and not isinstance(index.failure, IndexIncompatible)
+    is_fresh = layer.complete and is_sound and _is_fresh(index, opened, layer, cancel)
     return Standing("fresh" if is_fresh else "stale", indexing, "compatible", ref, opened, layer, warnings)
 
 

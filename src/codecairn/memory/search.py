@@ -29,7 +29,7 @@ from codecairn.rank.candidate import Statistics
 from codecairn.rank.filters import Filters
 from codecairn.rank.plan import planned
 from codecairn.rank.score import Ranked
-from codecairn.rank.search import Question, searching
+from codecairn.rank.search import Question, newest
 from codecairn.rank.show import shown
 from codecairn.store.discoveries import DiscoveryRow
 from codecairn.store.sessions import Accessed, SessionRow
@@ -173,6 +173,8 @@ def search_context(
 def _no_embeddings(stands: Standing) -> NotReady:
     under_way = {"action": "Embeddings will be generated in background"} if stands.indexing == "indexing" else {}
     remedy = "Retry in a moment" if under_way else "Run index_codebase"
+    if stands.schema == "corrupt_manifest":
+        remedy = f"The index is damaged. {remedy}"
     return NotReady(NO_EMBEDDINGS, fallback=_FALLBACK, **under_way, remedy=f"{remedy}; meanwhile: {_FALLBACK.lower()}.")
 
 
@@ -184,11 +186,11 @@ def _page(
     project: Project, stands: Standing, asked: Asked, session: SessionRow | None, now: float
 ) -> _Page | None:  # fmt: skip
     """The best of one project; None where it has no index."""
-    page = None
-    for view in searching(project.index, stands.opened, stands.layer) if stands.opened else ():
-        epoch = stands.opened.folder.name if stands.opened else ""
-        page = _Ranking(project, view, epoch, asked, session, now).page()
-    return page
+    if stands.opened is None:
+        return None
+    epoch = stands.opened.folder.name
+    answer = lambda view: _Ranking(project, view, epoch, asked, session, now).page()  # noqa: E731
+    return newest(project.index, stands, answer)
 
 
 class _Ranking:

@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from msgspec.structs import replace
 
 from codecairn.cache import Cache
-from codecairn.errors import EncoderFailed, InvalidInput
+from codecairn.errors import EncoderFailed, InvalidInput, VersionDamaged
 from codecairn.index.live import Opened, ProjectIndex
+from codecairn.index.standing import Standing
 from codecairn.rank.candidate import Candidate, Statistics, rarity
 from codecairn.rank.filters import Filters
 from codecairn.rank.meaning import NO_VECTORS, Meaning, Vectors, vectors_of
@@ -45,6 +46,7 @@ _VIEW_BYTES = 8_000_000
 _TRIES = 3
 
 
+_Answer = TypeVar("_Answer")
 Mode = Literal["hybrid", "vector", "keyword"]
 
 
@@ -68,9 +70,9 @@ class Ranking:
     """Further pieces of symbols of which the best piece is a result."""
 
 
-_State = tuple[object, str, int, int, int, int]
-"""One searcher, one building of an index, one generation of a layer in it, and how many documents there are: what was
-learnt holds for as long as nobody writes documents for the next."""
+_State = tuple[object, str, int, int, int, int, Callable[[str], bool]]
+"""One searcher, one building of an index, one generation of a layer in it, how many documents there are, and what may
+not be shown: what was learnt holds for as long as nobody writes documents for the next."""
 
 
 _rankings: Cache[tuple[_State, Question], Ranking] = Cache(
@@ -118,7 +120,7 @@ class Searcher:
         return self._statistics(view, planned(query), self._state(view, epoch))
 
     def _state(self, view: View, epoch: str) -> _State:
-        return (self._own, epoch, *view.state, view.documents)
+        return (self._own, epoch, *view.state, view.documents, view.is_blocked)
 
     def _meaning(
         self, view: View, plan: Plan, question: Question, state: _State
@@ -316,7 +318,7 @@ def searching(index: ProjectIndex, opened: Opened, layer: Layer | None = None) -
     at most three."""
     ref = layer.id if layer is not None and layer.name else None
     for _ in range(_TRIES):
-        with viewing(opened.store, opened.lexical, str(index.root), index.source.guard.blocks, ref) as view:
+        with viewing(opened.store, opened.lexical, str(index.root), index.damage.hidden, ref) as view:
             if view is None:
                 return
             yield view
@@ -324,3 +326,21 @@ def searching(index: ProjectIndex, opened: Opened, layer: Layer | None = None) -
         now = opened.store.layer(seen.id)
         if now is None or now.generation == seen.generation:
             return
+
+
+def newest(index: ProjectIndex, stands: Standing, answer: Callable[[View], _Answer]) -> _Answer | None:
+    """What the newest view answers, less the files of which the index is damaged; None where nothing is indexed.
+    How the index stands says, too, what was left out."""
+    if stands.opened is None:
+        return None
+    while True:
+        found: _Answer | None = None
+        try:
+            for view in searching(index, stands.opened, stands.layer):
+                found = answer(view)
+        except VersionDamaged as error:
+            if not index.damage.note(error):
+                raise
+            stands.warnings.append(f"{error.message}, so it is left out. {error.remedy}")
+        else:
+            return found

@@ -50,7 +50,7 @@ _MOST_TIMES = 200
 _SEAL = b"\x5a\x2a\x4d\x18" + (32).to_bytes(4, "little")
 """The head of a skippable frame of 32 bytes."""
 _NAMES = re.compile(
-    r"index\.db|lexical/\.?[A-Za-z0-9][A-Za-z0-9._-]*|vectors/[0-9]+\.(?:rows|signs)|notes/[a-z]+\.jsonl"
+    r"index\.db|lexical/\.?[A-Za-z0-9][A-Za-z0-9._-]*|vectors/[0-9]+\.(?:rows|signs|sums)|notes/[a-z]+\.jsonl"
 )
 _PASSED_OVER = ".lock"
 """What tantivy leaves behind is no part of an index."""

@@ -31,6 +31,7 @@ _COPIED = {
     "body": "file IN (SELECT id FROM file)",
     "symbol": "file IN (SELECT id FROM file)",
     "chunk": "file IN (SELECT id FROM file)",
+    "seal": "file IN (SELECT id FROM file)",
 }
 """Each by what was copied before it, in the order of its key."""
 _KEYS = {

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, Literal, TypeVar
 
@@ -18,7 +19,8 @@ import zstandard
 from msgspec import Struct
 from msgspec.structs import replace
 
-from codecairn.store.version import ChunkRow, FileVersion, SymbolRow, packed, unpacked
+from codecairn.store.soundness import damaged_version
+from codecairn.store.version import LEVEL, ChunkRow, FileVersion, SymbolRow, packed, unpacked
 
 Rows = tuple[list[SymbolRow], list[ChunkRow]]
 SYMBOL_COLUMNS = ", ".join(SymbolRow.__struct_fields__)
@@ -39,18 +41,21 @@ class Bodies:
         self._database = database
 
     def part(self, file: int, part: Part) -> bytes:
-        data, basis = self._kept(file, part)
-        return unpacked(data) if basis is None else _unpacked_against(data, self._whole(basis, part))
+        with _reading(self._database, file):
+            data, basis = self._kept(file, part)
+            return unpacked(data) if basis is None else _unpacked_against(data, self._whole(basis, part))
 
     def packed(self, file: int, part: Part) -> bytes:
-        data, basis = self._kept(file, part)
-        return bytes(data) if basis is None else packed(self.part(file, part))
+        with _reading(self._database, file):
+            data, basis = self._kept(file, part)
+            return bytes(data) if basis is None else packed(self.part(file, part))
 
     def head(self, file: int) -> str:
-        data, basis = self._kept(file, "head")
-        if basis is None:
-            return str(data)
-        return _unpacked_against(data, self._kept(basis, "head")[0].encode()).decode()
+        with _reading(self._database, file):
+            data, basis = self._kept(file, "head")
+            if basis is None:
+                return str(data)
+            return _unpacked_against(data, self._kept(basis, "head")[0].encode()).decode()
 
     def _whole(self, basis: int, part: Part) -> bytes:
         """A part of what is a basis, and so whole itself."""
@@ -62,8 +67,10 @@ class Bodies:
         return row[0], row[1]
 
     def rows(self, file: int, basis: int | None) -> Rows:
-        if basis is None:
-            return self._whole_rows(file)
+        with _reading(self._database, file):
+            return self._whole_rows(file) if basis is None else self._differing_rows(file, basis)
+
+    def _differing_rows(self, file: int, basis: int) -> Rows:
         ((data,),) = self._database.execute("SELECT rows FROM difference WHERE file = ?", (file,)).fetchall()
         rows = msgspec.msgpack.decode(_unpacked_against(data, _encoded(self._whole_rows(basis))), type=Rows)
         return _summed(rows[0]), _summed(rows[1])
@@ -75,8 +82,18 @@ class Bodies:
 
     def shared(self, file: int) -> list[int]:
         """Of a difference, for each chunk the number of the basis's chunk that is the same, or -1."""
-        ((data,),) = self._database.execute("SELECT shared FROM difference WHERE file = ?", (file,)).fetchall()
-        return [at for first, count in msgspec.msgpack.decode(data) for at in _run(first, count)]
+        with _reading(self._database, file):
+            ((data,),) = self._database.execute("SELECT shared FROM difference WHERE file = ?", (file,)).fetchall()
+            return [at for first, count in msgspec.msgpack.decode(data) for at in _run(first, count)]
+
+
+@contextmanager
+def _reading(database: sqlite3.Connection, file: int) -> Iterator[None]:
+    """Say of what does not decode, or is not there, whose it is."""
+    try:
+        yield
+    except (zstandard.ZstdError, msgspec.MsgspecError, ValueError, TypeError) as error:
+        raise damaged_version(database, file) from error
 
 
 def insert_difference(database: sqlite3.Connection, version: FileVersion) -> None:
@@ -140,7 +157,7 @@ def _summed(rows: list[_Row]) -> list[_Row]:
 def _packed_against(data: bytes, basis: bytes) -> bytes:
     if not basis:
         return packed(data)
-    compressor = zstandard.ZstdCompressor(level=3, dict_data=_dictionary(basis))
+    compressor = zstandard.ZstdCompressor(level=LEVEL, dict_data=_dictionary(basis), write_checksum=True)
     compressed: bytes = compressor.compress(data)
     return compressed
 

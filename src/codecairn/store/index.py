@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from codecairn.errors import CairnError, IndexIncompatible
+from codecairn.store import soundness
 from codecairn.store.differences import PARTS, Bodies
 from codecairn.store.layers import Layer, base_in, folder_in, layer_in, layer_of, refs_in
-from codecairn.store.schema import SCHEMA, TABLES
+from codecairn.store.schema import SCHEMA, SEALED, TABLES
 from codecairn.store.version import FileVersion, Stat
 
 _BUSY_S = 10.0
@@ -131,6 +132,16 @@ class IndexStore:
             finally:
                 self._put_down(database)
 
+    def damaged(self) -> list[int]:
+        """The versions that are not what was written. Raises IndexIncompatible where all of the database is damaged."""
+        with self.reading() as database:
+            return soundness.check(database)
+
+    def give_up(self, files: Sequence[int]) -> None:
+        """Forget what is kept of damaged versions, so that the next run reads them anew."""
+        with self.writing() as database:
+            soundness.unseal(database, files)
+
     def _put_down(self, database: sqlite3.Connection) -> None:
         """Keep the writer's connection for the next time; `close` never takes one away that is in use."""
         if database.in_transaction:
@@ -208,14 +219,14 @@ class IndexStore:
         found: dict[str, list[int]] = {}
         with self.reading() as database:
             for path in paths:
-                ids = [row[0] for row in database.execute("SELECT id FROM file WHERE path = ?", (path,))]
+                ids = [row[0] for row in database.execute(f"SELECT id FROM file WHERE path = ? AND {SEALED}", (path,))]  # noqa: S608
                 if ids:
                     found[path] = ids
         return found
 
     def versions_of(self, contents: Mapping[str, bytes]) -> list[tuple[str, bytes, int, str]]:
         """The versions known of these contents by path: path, blob, version, language."""
-        ask = "SELECT path, blob, id, language FROM file WHERE path = ? AND blob = ?"
+        ask = f"SELECT path, blob, id, language FROM file WHERE path = ? AND blob = ? AND {SEALED}"  # noqa: S608
         with self.reading() as database:
             return [row for each in contents.items() for row in database.execute(ask, each)]
 
@@ -308,8 +319,11 @@ class IndexStore:
         return found
 
     def form(self, file: int) -> Form | None:
-        """In what form a version is kept; None where it is not known at all."""
-        ask = "SELECT basis, EXISTS (SELECT 1 FROM file AS other WHERE other.basis = file.id) FROM file WHERE id = ?"
+        """In what form a version is kept; None where it is not known, or damaged."""
+        ask = (
+            "SELECT basis, EXISTS (SELECT 1 FROM file AS other WHERE other.basis = file.id) FROM file "  # noqa: S608
+            f"WHERE id = ? AND {SEALED}"
+        )
         with self.reading() as database:
             row = database.execute(ask, (file,)).fetchone()
         return Form(row[0], bool(row[1])) if row else None

@@ -9,6 +9,10 @@
 
 tantivy proposes; what is visible, and how it scores, is decided from the database. Documents of a version are written
 after any it may already have, so that a batch that was interrupted can be written again.
+
+tantivy maps its files, and looks at none of the checksums it writes at their ends. A file that is shorter than it was
+ends the process that reads it, so each is checked once before it is opened (footers.py); they never change. Where
+tantivy gives up nevertheless, that is an error like any other and no end of the thread.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from typing import Any
 
 from codecairn.beside import place_of
 from codecairn.errors import CairnError, IndexIncompatible
+from codecairn.store.footers import Footers
 from codecairn.store.version import FileVersion, unpacked_lines
 from codecairn.words import analysed
 
@@ -38,12 +43,12 @@ class Lexical:
         import tantivy  # noqa: PLC0415 - only who searches or writes pays for it
 
         self._folder = folder
-        try:
+        self._footers = Footers(folder)
+        with _translating(folder):
+            self._footers.check()
             self._index = tantivy.Index.open(str(folder))
             self._index.register_tokenizer("terms", _whitespace())
             self._index.config_reader("manual")
-        except ValueError as error:
-            raise _trouble(folder, error) from error
         self.schema = self._index.schema
 
     @classmethod
@@ -58,25 +63,43 @@ class Lexical:
             raise _trouble(folder, error) from error
         return cls(folder)
 
-    def searcher(self) -> Any:
+    def searcher(self) -> Searching:
         """A searcher over the last commit of any process."""
-        try:
+        with _translating(self._folder):
+            self._footers.check()
             self._index.reload()
-            return self._index.searcher()
-        except ValueError as error:
-            raise _trouble(self._folder, error) from error
+            return Searching(self._index.searcher(), self._folder)
 
     @contextmanager
     def writing(self) -> Iterator[Writing]:
         """A batch: what was added and deleted is there after `commit`, or not at all."""
-        try:
+        with _translating(self._folder):
             writer = self._index.writer(heap_size=_HEAP, num_threads=1)
             try:
                 yield Writing(writer)
             finally:
                 writer.wait_merging_threads()  # frees tantivy's lock, which an error's traceback would keep
-        except (ValueError, OSError) as error:
-            raise _trouble(self._folder, error) from error
+
+
+class Searching:
+    """One state of the index; any number of threads may search it."""
+
+    def __init__(self, searcher: Any, folder: Path) -> None:
+        self._searcher = searcher
+        self._folder = folder
+
+    @property
+    def num_docs(self) -> int:
+        return int(self._searcher.num_docs)
+
+    def search(self, query: Any, limit: int, *, count: bool = False) -> Any:
+        with _translating(self._folder):
+            return self._searcher.search(query, limit, count=count)
+
+    def fast_field_values(self, field: str, addresses: list[Any]) -> list[int]:
+        with _translating(self._folder):
+            values: list[int] = self._searcher.fast_field_values(field, addresses)
+            return values
 
 
 class Writing:
@@ -145,7 +168,19 @@ def size_of(folder: Path) -> int:
     return total
 
 
-def _damaged(folder: Path, error: Exception) -> CairnError:
+@contextmanager
+def _translating(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        raise _trouble(folder, error) from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # it has no other name to be caught by
+            raise
+        raise _damaged(folder, error) from error
+
+
+def _damaged(folder: Path, error: BaseException) -> CairnError:
     return IndexIncompatible(f"The lexical index is damaged: {error}", damaged=True, folder=str(folder))
 
 

@@ -14,6 +14,7 @@
     dropped    versions that are not, or no more, to be found and may have documents in the lexical index
     segment    one row a pair of vector files (vectors.py): whose encoder's they are, and how many rows count
     vector     which rows of a segment are a version's, one a chunk
+    seal       a digest of all that is kept of a version; one without it is damaged, and read anew (soundness.py)
 
 Only a manifest makes a version visible. The lexical index is written first and this database last, in one
 transaction a batch, so a batch is seen whole or not at all and the lexical index may be ahead of this database but is
@@ -47,9 +48,12 @@ The database is disposable: where its version is another than SCHEMA it is built
 
 from __future__ import annotations
 
-SCHEMA = 8
+SCHEMA = 9
 GONE = "gone"
 """The reason of a path that the base has and a ref laid over it has not."""
+
+SEALED = "EXISTS (SELECT 1 FROM seal WHERE seal.file = file.id)"
+"""The condition for rows of `file` that are whole: what is damaged counts as unknown, and is read anew."""
 
 TABLES = """
 CREATE TABLE file (
@@ -89,6 +93,7 @@ CREATE TABLE layer (
     excluded TEXT NOT NULL DEFAULT '{}', rules TEXT NOT NULL DEFAULT '{}', counted INTEGER NOT NULL DEFAULT 0,
     UNIQUE (root, name, scope)
 );
+CREATE TABLE seal (file INTEGER PRIMARY KEY, digest BLOB NOT NULL);
 CREATE TABLE manifest (
     layer INTEGER NOT NULL, path TEXT NOT NULL, file INTEGER, reason TEXT NOT NULL, detail TEXT NOT NULL,
     size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, inode INTEGER NOT NULL, ctime_ns INTEGER NOT NULL,

@@ -74,6 +74,15 @@ class Segments:
         with self._store.writing() as database:
             _drop(database, segment.number)
 
+    def forget_rows(self, segment: Segment, rows: Sequence[int]) -> None:
+        """Take the vectors from versions that have one of these rows: the next to catch up makes them again."""
+        with self._store.writing() as database:
+            database.executemany(
+                "DELETE FROM vector WHERE segment = ?1 AND first <= ?2 AND first + rows > ?2",
+                [(segment.number, row) for row in rows],
+            )
+            database.execute(_RAISE)
+
     def kept(self, segment: Segment) -> list[Placed]:
         """The rows that are still somebody's."""
         with self._store.reading() as database:

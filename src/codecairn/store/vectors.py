@@ -2,6 +2,7 @@
 
     vectors/N.rows    int8, as many bytes a row as the encoder has dimensions
     vectors/N.signs   one bit a number: what a search looks at first
+    vectors/N.sums    a checksum of each row, four bytes
 
 A segment is a pair of such files with the rows of one encoder; index.db says how many rows it has and which of them
 are whose (`segment`, `vector`). Rows are written here first and told there last: what stands behind the last row told
@@ -13,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -25,6 +27,7 @@ from codecairn.embed.encoder import Row, Rows, cosines
 from codecairn.store.segments import Placed, Segment
 
 _GRACE_S = 60.0
+_SUM_BYTES = 4
 _RESCORED = 1000
 """Rows at least whose angle is worked out, of those that share most signs with the query. With 400 of 100,000 the
 twenty nearest are found 996 times in 1,000."""
@@ -51,8 +54,8 @@ class VectorFiles:
     def write(self, segment: Segment, rows: Rows) -> None:
         """Rows behind the last one of a segment, on the disk when this returns."""
         self._folder.mkdir(mode=0o700, exist_ok=True)
-        signs = np.packbits(rows > 0, axis=1)
-        for suffix, data in (("rows", rows), ("signs", signs)):
+        signs, rows = np.packbits(rows > 0, axis=1), np.ascontiguousarray(rows)
+        for suffix, data in (("rows", rows), ("signs", signs), ("sums", _checksums(rows))):
             with _for_writing(self._path(segment, suffix)) as file:
                 file.seek(segment.rows * data.shape[1])
                 file.write(np.ascontiguousarray(data).tobytes())
@@ -72,11 +75,19 @@ class VectorFiles:
         return np.memmap(self._path(segment, suffix), np.uint8, "r", shape=(segment.rows, width))
 
     def is_whole(self, segment: Segment) -> bool:
+        widths = {"rows": segment.dimensions, "signs": -(-segment.dimensions // 8), "sums": _SUM_BYTES}
         try:
-            sizes = [self._path(segment, suffix).stat().st_size for suffix in ("rows", "signs")]
+            sizes = {suffix: self._path(segment, suffix).stat().st_size for suffix in widths}
         except OSError:
             return not segment.rows
-        return sizes[0] >= segment.rows * segment.dimensions and sizes[1] >= segment.rows * -(-segment.dimensions // 8)
+        return all(sizes[suffix] >= segment.rows * width for suffix, width in widths.items())
+
+    def damaged(self, segment: Segment) -> npt.NDArray[np.intp]:
+        """The rows that are not what was written, in order; of a segment that is whole."""
+        rows, signs = self.rows(segment), self.signs(segment)
+        sums = self._mapped(segment, "sums", _SUM_BYTES)
+        is_same = (_checksums(rows) == sums).all(axis=1) & (np.packbits(rows > 0, axis=1) == signs).all(axis=1)
+        return np.flatnonzero(~is_same)
 
     def sweep(self, used: Iterable[int]) -> None:
         """Remove the files of segments that are no more, once nobody who began before may still look for them."""
@@ -88,6 +99,12 @@ class VectorFiles:
 
     def _path(self, segment: Segment, suffix: str) -> Path:
         return self._folder / f"{segment.number}.{suffix}"
+
+
+def _checksums(rows: Rows) -> npt.NDArray[np.uint8]:
+    """The checksum of each row, as the bytes that are kept of it."""
+    sums = np.fromiter((zlib.crc32(row) for row in np.ascontiguousarray(rows)), "<u4", len(rows))
+    return sums.view(np.uint8).reshape(len(rows), _SUM_BYTES)
 
 
 def _for_writing(path: Path) -> BinaryIO:

@@ -18,13 +18,15 @@ from msgspec import Struct
 from codecairn.parse.facts import Binding, Import, Site
 
 LINES = "\n"
+LEVEL = 3
+"""Of compression. Every frame has a checksum, so that a damaged one is not taken for a text."""
 
 
 class _Compressors(threading.local):
     """Each thread compresses with its own: two at once in one compressor overwrite each other's memory."""
 
     def __init__(self) -> None:
-        self.own = zstandard.ZstdCompressor(level=3)
+        self.own = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
 
 
 _compressors = _Compressors()

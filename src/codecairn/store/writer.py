@@ -13,6 +13,7 @@ from codecairn.store.differences import CHUNK_COLUMNS, SYMBOL_COLUMNS, insert_di
 from codecairn.store.index import Entry, IndexStore
 from codecairn.store.layers import Layer, folder_in
 from codecairn.store.segments import Placed, Segment, add_rows
+from codecairn.store.soundness import seal
 from codecairn.store.version import FileVersion
 
 _KEPT_UNNAMED_S = 86_400.0
@@ -115,7 +116,7 @@ class IndexWriter:
 def delete_versions(database: sqlite3.Connection, ids: Iterable[int]) -> None:
     """All that is kept of versions which nothing names, and that nothing is a difference to."""
     rows = [(each,) for each in ids]
-    for table in ("symbol", "chunk", "body", "difference", "added", "vector"):
+    for table in ("symbol", "chunk", "body", "difference", "added", "vector", "seal"):
         database.executemany(f"DELETE FROM {table} WHERE file = ?", rows)  # noqa: S608 - our own names
     database.executemany("DELETE FROM file WHERE id = ?", rows)
 
@@ -146,6 +147,7 @@ def insert_versions(database: sqlite3.Connection, versions: Sequence[FileVersion
     for each in ordered:
         if each.basis is not None:
             insert_difference(database, each)
+    seal(database, [each.id for each in ordered])
 
 
 def _insert_bodies(database: sqlite3.Connection, whole: Sequence[FileVersion]) -> None:

@@ -25,7 +25,7 @@ from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.index import ProjectPath
 from codecairn.tools.nearby import unmatched
 from codecairn.tools.readiness import files_indexed, first_run_note, is_first_run
-from codecairn.tools.views import Ref, UnlistedRoot, Workspace, epoch, project_of, ready, searched, unindexed, views
+from codecairn.tools.views import Ref, UnlistedRoot, Workspace, epoch, newest, project_of, ready, unindexed
 
 _LONGEST_QUERY = 1000
 _MOST_EXACT_NUMBER = (1 << 53) - 1
@@ -176,15 +176,15 @@ def _asked(
 
 
 def _page(project: Project, stands: Standing, asked: Question, offset: int, limit: int) -> _Page:
-    page = _Page([], 0, is_known=False, is_capped=False)
-    for view in views(stands, project):
+    def answer(view: View) -> _Page:
         found, is_known = project.searcher.ranked(view, epoch(stands), asked)
         part = found.results[offset : offset + limit]
         results = [_result(view, each, offset + place) for place, each in enumerate(part, 1)]
         warnings = found.warnings if found.results else (*found.warnings, *unmatched(view, asked.filters))
         order = repr([(each.candidate.file, each.candidate.number) for each in found.results])
-        page = _Page(results, len(found.results), is_known, found.is_capped, warnings, found.suppressed, order)
-    return page
+        return _Page(results, len(found.results), is_known, found.is_capped, warnings, found.suppressed, order)
+
+    return newest(stands, project, answer) or _Page([], 0, is_known=False, is_capped=False)
 
 
 def _metadata(stands: Standing, warnings: tuple[str, ...], suppressed: int = 0, *, is_cut: bool) -> dict[str, Any]:
@@ -261,15 +261,19 @@ def explain_ranking(
     project = project_of(call, workspace)
     stands = ready(call, project, ref)
     asked = _asked(call, query, filters, search_mode, language, path_filter, limit)
-    with searched(stands, project):
-        for view in views(stands, project):
-            ranking = project.searcher.ranked(view, epoch(stands), asked)[0]
-            found = ranking.results
-            place = _place_of(view, found, result_path, result_line_start)
-            if place is None:
-                raise _lacking(view, asked, found, result_path, result_line_start)
-            return _explained(view, query, found[place], place + 1, _metadata(stands, ranking.warnings, is_cut=False))
-    raise unindexed(project, stands)
+
+    def answer(view: View) -> Explanation:
+        ranking = project.searcher.ranked(view, epoch(stands), asked)[0]
+        found = ranking.results
+        place = _place_of(view, found, result_path, result_line_start)
+        if place is None:
+            raise _lacking(view, asked, found, result_path, result_line_start)
+        return _explained(view, query, found[place], place + 1, _metadata(stands, ranking.warnings, is_cut=False))
+
+    explained = newest(stands, project, answer)
+    if explained is None:
+        raise unindexed(project, stands)
+    return explained
 
 
 def _place_of(view: View, found: list[Ranked], path: str, line: int) -> int | None:

@@ -13,7 +13,7 @@ from codecairn.errors import InvalidInput, NotFound, NotReady
 from codecairn.index.overlays import note_ref_use
 from codecairn.index.standing import Standing, standing
 from codecairn.project import Project
-from codecairn.rank.search import searching
+from codecairn.rank import search
 from codecairn.store.view import View
 from codecairn.tools import Call
 from codecairn.tools.readiness import Patience, await_files, await_ref, files_indexed, first_run_note, is_first_run
@@ -78,19 +78,12 @@ def unindexed(project: Project, stands: Standing, error: type[NotReady] = NotRea
     return error("Project not indexed", details=stands.warnings, remedy=remedy)
 
 
-def views(stands: Standing, project: Project) -> Iterator[View]:
-    """A view, and another one where the index moved on meanwhile; none where nothing is indexed yet."""
-    if stands.opened is not None and not (is_first_run(stands) and not files_indexed(stands)):
-        yield from searching(project.index, stands.opened, stands.layer)
-
-
 def newest(stands: Standing, project: Project, answer: Callable[[View], _Answer]) -> _Answer | None:
     """What the newest view answers; None where nothing is indexed yet."""
-    found: _Answer | None = None
+    if is_first_run(stands) and not files_indexed(stands):
+        return None
     with searched(stands, project):
-        for view in views(stands, project):
-            found = answer(view)
-    return found
+        return search.newest(project.index, stands, answer)
 
 
 @contextmanager

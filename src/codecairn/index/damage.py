@@ -1,0 +1,77 @@
+"""Files of which the index was found damaged while it was read: left out of answers until a run has read them anew."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from codecairn.errors import VersionDamaged
+from codecairn.paths import printable
+from codecairn.store.index import IndexStore
+
+if TYPE_CHECKING:
+    from codecairn.index.embedding import Vectors
+
+log = logging.getLogger("codecairn.index")
+
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Hidden:
+    blocks: Callable[[str], bool]
+    damaged: frozenset[str]
+
+    def __call__(self, path: str) -> bool:
+        return path in self.damaged or self.blocks(path)
+
+
+class Damage:
+    def __init__(self, blocks: Callable[[str], bool], look_again: Callable[[], None]) -> None:
+        self._blocks = blocks
+        self._look_again = look_again
+        self._lock = threading.Lock()
+        self._paths: frozenset[str] = frozenset()
+
+    @property
+    def is_known(self) -> bool:
+        return bool(self._paths)
+
+    @property
+    def hidden(self) -> Callable[[str], bool]:
+        """Whether a file may not be shown, or is damaged here. Equal to another one that says the same."""
+        return Hidden(self._blocks, self._paths) if self._paths else self._blocks
+
+    def note(self, error: VersionDamaged) -> bool:
+        """Leave a file out from now on, and have it read anew where a server runs. Returns False if it was known."""
+        path = str(error.data["path"])
+        with self._lock:
+            if path in self._paths:
+                return False
+            self._paths |= {path}
+        log.warning("%s", error.message)
+        self._look_again()
+        return True
+
+    def mend(self, store: IndexStore, vectors: Vectors | None) -> None:
+        """Look at everything that is kept, and give up what is damaged, so that the run that follows makes it anew."""
+        lost = store.damaged()
+        if lost:
+            log.warning("%d file versions in the index are damaged; they are read anew", len(lost))
+            store.give_up(lost)
+        if vectors is not None:
+            vectors.mend()
+        self.clear()
+
+    def clear(self) -> None:
+        with self._lock:
+            self._paths = frozenset()
+
+    def warnings(self) -> list[str]:
+        if not self._paths:
+            return []
+        named = ", ".join(map(printable, sorted(self._paths)[:_MOST_NAMED]))
+        return [f"The index is damaged; left out: {named}. {VersionDamaged.way_out}"]
