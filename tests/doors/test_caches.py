@@ -22,7 +22,7 @@ from tests.support.repo import Repo
 from tests.support.wire import ServerProcess
 
 ALL_CACHES_BYTES = 250_000_000
-"""What docs/reliability.md says that all caches of a server take at most."""
+"""What docs/index.md says that all caches of a server take at most."""
 
 
 USED = {
