@@ -189,3 +189,67 @@ def test_a_command_imports_nothing_that_only_a_server_needs(arguments: list[str]
     seen = imports_of(*arguments, folder=tmp_path)
     assert "codecairn" in seen
     assert seen & HEAVY == set()
+
+
+KEPT_FOR_GOOD = {
+    "cache.py:_caches": "the caches themselves, by weak references",
+    "diff/reading.py:_is_atomic": "the kinds of nodes that the grammars have",
+    "embed/choice.py:shipped": "one",
+    "embed/choice.py:_asked": "one a choice of settings",
+    "files/scan.py:_compiled": "one expression, up to 64 MB; only where there is neither ripgrep nor git",
+    "parse/language.py:languages": "one table of the languages",
+    "parse/language.py:_by_ending": "one table of the languages",
+    "parse/language.py:_by_name": "one table of the languages",
+    "parse/language.py:_by_shebang": "one table of the languages",
+    "parse/language.py:_by_text": "one table of the languages",
+    "parse/sites.py:_path_characters": "one a language",
+    "parse/sites.py:_backwards": "one a language",
+    "parse/version.py:_installed": "one a grammar",
+    "parse/version.py:extractor_version": "one a language",
+    "paths.py:_blocked_patterns": "one a choice of settings, sixty-four at most",
+    "resolve/rules.py:rules_of": "one a language",
+    "source/process.py:_running": "the children that run now",
+    "store/version.py:_compressor": "one",
+    "tools/__init__.py:_declared": "the tools",
+}
+"""What a module holds on to, and why content cannot stretch it. What content can stretch is a Cache or a Memo."""
+
+_CONTAINERS = {"dict", "list", "set", "OrderedDict", "deque", "Counter", "defaultdict", "WeakValueDictionary"}
+
+
+def held_by(path: Path) -> Iterator[str]:
+    """Functions that remember their answers, and containers that begin empty, of a module or of a class."""
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.FunctionDef):
+            called = {ast.unparse(each).partition("(")[0].rpartition(".")[2] for each in node.decorator_list}
+            if called & {"cache", "lru_cache"}:
+                yield node.name
+    classes = [each.body for each in tree(path).body if isinstance(each, ast.ClassDef)]
+    for body in (tree(path).body, *classes):
+        for node in body:
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None and is_empty(node.value):
+                yield ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
+
+
+def is_empty(value: ast.expr) -> bool:
+    if isinstance(value, ast.Call):
+        return not value.args and ast.unparse(value.func).partition("[")[0] in _CONTAINERS
+    return (isinstance(value, ast.Dict) and not value.keys) or (isinstance(value, ast.List) and not value.elts)
+
+
+def test_what_a_module_holds_on_to_is_a_bounded_cache_or_said_to_be_small() -> None:
+    held = {f"{path.relative_to(PACKAGE).as_posix()}:{name}" for path in sources() for name in held_by(path)}
+    defaults = {each for each in held if is_a_field_of_a_value(each)}
+    assert held - defaults == KEPT_FOR_GOOD.keys()
+
+
+def is_a_field_of_a_value(held: str) -> bool:
+    """Whether a list that a class names is the default of a struct's field, of which each value has its own."""
+    path, _, name = held.partition(":")
+    return any(
+        ast.unparse(node.target) == name
+        for each in tree(PACKAGE / path).body
+        if isinstance(each, ast.ClassDef) and each.bases
+        for node in each.body
+        if isinstance(node, ast.AnnAssign)
+    )

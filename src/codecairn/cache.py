@@ -48,6 +48,9 @@ class _Named:
     def state(self) -> CacheState:
         raise NotImplementedError
 
+    def clear(self) -> None:
+        raise NotImplementedError
+
 
 _lock = threading.Lock()
 _numbers = count()
@@ -144,7 +147,7 @@ class Memo(_Named, dict[_Key, _Value]):
             self._forget()
 
     def _forget(self) -> None:
-        super().clear()
+        dict.clear(self)
         self._bytes = 0
 
     def state(self) -> CacheState:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, finalize
 
 from codecairn.cancel import Cancel
 from codecairn.catalog.entries import CatalogFolder
@@ -128,9 +128,15 @@ class Project:
         is_kept = index is not None and (index.keeping is not None or index.activity is not None)
         return is_kept or (leases is not None and leases.are_held)
 
+    def close_when_unused(self) -> None:
+        """Close the index as soon as the last call that uses this project has ended. Databases close themselves; the
+        workers of an index would wait for a minute."""
+        index: ProjectIndex | None = self.__dict__.get("index")
+        if index is not None:
+            finalize(self, index.close).atexit = False
+
     def close(self) -> None:
-        """Give back what was opened, where that is not left to the last who refers to it. What is asked for afterwards
-        is opened again."""
+        """Give back what was opened. What is asked for afterwards is opened again."""
         index: ProjectIndex | None = self.__dict__.pop("index", None)
         memory: Memory | None = self.__dict__.pop("memory", None)
         if index is not None:
@@ -203,9 +209,9 @@ class Projects:
                 project = self._alive[root] = Project(root, self.settings)
             self._open[root] = project
             self._open.move_to_end(root)
-            # Named, so that the last reference to one is not given up inside the lock: closing takes its time.
-            closing = self._take_idle()
-        del closing
+            idle = self._take_idle()
+        for each in idle:
+            each.close_when_unused()
         return project
 
     def _take_idle(self) -> list[Project]:
