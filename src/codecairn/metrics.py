@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -39,6 +41,18 @@ class Metrics:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._methods: dict[str, _Method] = {}
+        self.under_way = 0
+        """Calls whose thread is at work, those included that nobody waits for any more."""
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        with self._lock:
+            self.under_way += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.under_way -= 1
 
     def record(self, method: str, elapsed_ms: float, *, error: str | None, refused: bool, slow: bool) -> None:
         with self._lock:
@@ -56,7 +70,8 @@ class Metrics:
 
     def prometheus(self) -> str:
         with self._lock:
-            return "\n".join(_exposition(self._methods)) + "\n"
+            gauge = "# HELP cairn_calls_under_way Calls at work.\n# TYPE cairn_calls_under_way gauge\n"
+            return f"{gauge}cairn_calls_under_way {self.under_way}\n" + "\n".join(_exposition(self._methods)) + "\n"
 
 
 def timestamp() -> str:

@@ -15,12 +15,16 @@ import msgspec
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, InvalidInput, NotFound
 from codecairn.paths import Guard
-from codecairn.source.failures import damage, failure
+from codecairn.source.failures import REPAIR, damage, failure, lacks_objects
 from codecairn.source.git import Git, Layout, WorkingTree
 from codecairn.source.process import Finished
 from codecairn.text import decoded, fence_language
 from codecairn.types import Blame, BlameCommit, BlameLine
 
+_NOT_FOLLOWED = (
+    "Partial clone, or a damaged one: what the file was before it was renamed is not told, for want of objects."
+)
+_HISTORY_ENDS = f"A commit of its history cannot be read: older lines show the one after it. {REPAIR}"
 _HAS_ONLY = re.compile(r"has only (\d+) lines?")
 _ZONE = re.compile(r"([+-])(\d\d)([0-5]\d)")
 
@@ -61,10 +65,15 @@ def blame(git: Git, guard: Guard, query: BlameQuery, cancel: Cancel) -> Blame:
         with ThreadPoolExecutor(max_workers=1) as beside:
             dirty = beside.submit(_is_modified, git, path, tree, cancel) if tree else None
             finished = git.run(*arguments, "--", path, cancel=cancel, tree=tree)
+            is_cut = finished.status != 0 and lacks_objects(finished)
+            if is_cut:  # to see whether a file was renamed, others are read as well
+                finished = git.run(*arguments, "--no-follow", "--", path, cancel=cancel, tree=tree)
         modified = dirty is not None and dirty.result()
     if finished.status != 0:
         raise _explained(git, finished, path, query, revision or "HEAD", cancel)
     value = _value(finished.output, path, layout, modified=modified)
+    gaps = [_NOT_FOLLOWED] if is_cut else [_HISTORY_ENDS] if lacks_objects(finished) else []
+    value = msgspec.structs.replace(value, notes=[*value.notes, *gaps])
     if query.end is not None and value.end_line < query.end:
         value = msgspec.structs.replace(value, notes=[*value.notes, f"The file ends at line {value.end_line}."])
     return value
@@ -108,6 +117,8 @@ def _explained(git: Git, finished: Finished, path: str, query: BlameQuery, revis
         return _bad_range(query, int(counted[1]))
     if "No such file or directory" in said:
         return NotFound(f"File not found: {path} (deleted from the working tree; give a ref to see it)", path=path)
+    if lacks_objects(finished):
+        return damage(finished, f"the history of {path} cannot be read: {said.splitlines()[-1]}")
     if "no such path" not in said and "no such ref: HEAD" not in said:
         return failure(finished)
     kind = _kind_in_commit(git, path, revision, cancel)
