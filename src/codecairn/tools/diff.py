@@ -124,7 +124,7 @@ def diff_context(
         merge_base_commit=parted,
         affected_files=len(files),
         total_changes=len(rows),
-        changes=[_row(*each) for each in zip(page, at_base, at_head, strict=True)],
+        changes=[_row(call, *each) for each in zip(page, at_base, at_head, strict=True)],
         file_changes=[_file(each) for each in files],
         metadata=_metadata(base.stands, head.stands, changed, clamping, more=more),
         next_cursor=str(offset + limit) if more else None,
@@ -229,7 +229,8 @@ def _calls(engine: Engine, target: Definition) -> int | None:
     return sum(1 for each in found.references if each.kind == "calls") if found.is_whole else None
 
 
-def _row(change: SymbolChange, at_base: int | None, at_head: int | None) -> ChangedSymbol:
+def _row(call: Call, change: SymbolChange, at_base: int | None, at_head: int | None) -> ChangedSymbol:
+    call.cancel.check()
     row = change.place.symbol
     return ChangedSymbol(
         symbol=row.name,
