@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,6 +44,18 @@ class Metrics:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._methods: dict[str, _Method] = {}
+        self.under_way = 0
+        """Calls whose thread is at work, those included that nobody waits for any more."""
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        with self._lock:
+            self.under_way += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.under_way -= 1
 
     def record(self, method: str, elapsed_ms: float, *, error: str | None, refused: bool, slow: bool) -> None:
         with self._lock:
@@ -63,7 +77,9 @@ class Metrics:
     def prometheus(self) -> str:
         with self._lock:
             lines = _exposition(self._methods)
-        return "\n".join([*lines, *_memory()]) + "\n"
+            under_way = self.under_way
+        gauge = ["# HELP cairn_calls_under_way Calls at work.", "# TYPE cairn_calls_under_way gauge"]
+        return "\n".join([*gauge, f"cairn_calls_under_way {under_way}", *lines, *_memory()]) + "\n"
 
 
 def timestamp() -> str:

@@ -232,10 +232,14 @@ def test_a_partial_clone_is_never_completed(repo: Repo, ask: Ask, tmp_path: Path
     assert "Partial clone" in logged.text
     assert subjects(ask("git_log", partial, filePath="b.txt")) == ["two"]
     assert paths(ask("git_diff", partial)) == []
-    for tool, arguments in [("git_blame", {"filePath": "b.txt"}), ("git_diff", {"ref1": "HEAD~1", "ref2": "HEAD"})]:
-        error = ask(tool, partial, **arguments).value["error"]
-        assert "partial clone" in error["message"]
-        assert "git fetch" in error["suggestion"]
+    compared = ask("git_diff", partial, ref1="HEAD~1", ref2="HEAD")
+    assert paths(compared) == ["b.txt"]
+    assert "a.txt" in compared.value["notes"][-1]
+    blamed = ask("git_blame", partial, filePath="b.txt")
+    assert "Partial clone" in blamed.value["notes"][-1]
+    error = ask("git_diff", partial, ref1="HEAD~1", ref2="HEAD", filePath="a.txt").value["error"]
+    assert "partial clone" in error["message"]
+    assert "git fetch" in error["suggestion"]
     assert subprocess.check_output(missing, cwd=partial) == before
 
 

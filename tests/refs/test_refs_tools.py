@@ -419,16 +419,17 @@ def test_a_shallow_clone_has_its_branches(at_gate: Gate, opened: Callable[[Repo]
     assert gate.refs()["origin/feature"]["merge_base_commit"] is None
 
 
-def test_a_partial_clone_without_the_contents_is_refused_by_name(
+def test_a_partial_clone_lacks_what_it_lacks_and_names_it(
     at_gate: Gate, opened: Callable[[Repo], Gate], tmp_path: Path
 ) -> None:
     at_gate.repo.git("config", "uploadpack.allowFilter", "true")
     source = f"file://{at_gate.repo.path}"
     at_gate.repo.git("clone", "--quiet", "--filter=blob:none", source, str(tmp_path / "partial"))
     gate = opened(Repo(tmp_path / "partial"))
-    answer = gate.asking.answer("index_codebase", path=str(gate.repo.path), ref="origin/feature")
-    assert answer.is_error
-    assert "partial clone" in answer.text
+    said = " ".join(gate.index("origin/feature")["metadata"]["warnings"])
+    assert "partial clone" in said
+    assert "pkg/app.py" in said
+    assert len(gate.uses("validate_token", "origin/feature")) == 2
 
 
 def test_a_branch_is_meant_before_a_tag_of_its_name(at_gate: Gate) -> None:

@@ -161,6 +161,7 @@ class Comparison:
             paths.setdefault(each.id, []).append(path)
         for id_, blob in blobs(self.git, ids, self.cancel, most_bytes=LARGEST_FILE):
             for path in paths[id_]:
+                self.cancel.check()
                 yield path, self._taken_apart(path, blob)
 
     def _taken_apart(self, path: str, blob: Blob) -> _Side:

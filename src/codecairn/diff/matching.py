@@ -22,6 +22,8 @@ from codecairn.store.version import SymbolRow
 from codecairn.words import words_of
 
 _MOST_CANDIDATES = 8
+_MOST_NAMESAKES = 10_000
+"""Pairs of one name in one container; more are in files that a program wrote, and are paired in their order."""
 _MOST_SHARING = 60
 """A hashed pair of tokens that more symbols share says nothing of any of them."""
 
@@ -34,8 +36,9 @@ class Id(NamedTuple):
 class Side:
     """All symbols of one side of the changed files."""
 
-    def __init__(self, readings: list[Reading | None]) -> None:
+    def __init__(self, readings: list[Reading | None], cancel: Cancel) -> None:
         self.readings = readings
+        self._cancel = cancel
         self.free = {
             Id(file, number)
             for file, reading in enumerate(readings)
@@ -59,6 +62,7 @@ class Side:
 
     def bag(self, id_: Id) -> Bag:
         if id_ not in self._bags:
+            self._cancel.check()
             self._bags[id_] = Bag(self.reading(id_).words(id_.number))
         return self._bags[id_]
 
@@ -74,8 +78,8 @@ class Side:
 class Matching:
     def __init__(self, changes: list[FileChange], cancel: Cancel) -> None:
         self._cancel = cancel
-        self.old = Side([Reading(each.before) if each.before else None for each in changes])
-        self.new = Side([Reading(each.after) if each.after else None for each in changes])
+        self.old = Side([Reading(each.before) if each.before else None for each in changes], cancel)
+        self.new = Side([Reading(each.after) if each.after else None for each in changes], cancel)
         self.found: dict[Id, Id] = {}
         """By the old one."""
         for file in range(len(changes)):
@@ -112,7 +116,10 @@ class Matching:
         keys: list[Callable[[SymbolRow], Hashable]] = [lambda row: row.content_hash, lambda row: row.signature]
         for key in keys:
             old, new = self._align_by(key, old, new)
-        if len(old) > 1 or len(new) > 1:
+        if len(old) * len(new) > _MOST_NAMESAKES:
+            for one, other in zip(old, new, strict=False):
+                self._take(one, other)
+        elif len(old) > 1 or len(new) > 1:
             alike = [(self.old.bag(o).likeness(self.new.bag(n)), o, n) for o in old for n in new]
             for _, one, other in sorted(alike, key=lambda each: (-each[0], each[1], each[2])):
                 if one in self.old.free and other in self.new.free:

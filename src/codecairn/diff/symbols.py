@@ -24,6 +24,7 @@ _SEPARATORS = frozenset({",", ";"})
 def symbol_changes(files: Sequence[FileChange], cancel: Cancel) -> list[SymbolChange]:
     """In the order of files and of lines, as a reader goes through them; what is gone comes where it was."""
     matching = Matching(list(files), cancel)
+    cancel.check()
     rows = [change for pair in matching.found.items() if (change := _modified(matching, *pair)) is not None]
     rows += [
         SymbolChange("deleted", Place(matching.old.reading(id_).version, id_.number), None) for id_ in matching.old.free

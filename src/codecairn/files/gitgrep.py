@@ -16,9 +16,10 @@ from codecairn.errors import CairnError, InvalidPattern
 from codecairn.files.grep import Place, Query, Tally, Time, is_excluded
 from codecairn.files.ripgrep import LARGEST_SHOWN, texts_here
 from codecairn.paths import Guard
-from codecairn.source.failures import failure
+from codecairn.source.damage import in_pieces
+from codecairn.source.failures import failure, lacks_objects
 from codecairn.source.git import Git
-from codecairn.source.objects import Entry, blobs, tree
+from codecairn.source.objects import Entry, Missing, blobs, tree
 from codecairn.source.process import Finished
 
 _COUNT = re.compile(rb"([^\0\n]*)\0(\d+)\n")
@@ -60,6 +61,8 @@ class GitGrep:
         if _NO_PERL in finished.complaint:
             self._dialect = "-E"
             finished = self._grep(["--count"], query, (), time)
+        if self.commit and lacks_objects(finished):
+            return self._count_around_gaps(query, time)
         if finished.status not in (0, 1) and not finished.timed_out:
             raise _explained(query, finished)
         files = self._files(time)
@@ -68,6 +71,25 @@ class GitGrep:
         rows = self._rows(_COUNT, finished)
         lines = {path: int(count) for path, count in rows if query.is_wanted is None or query.is_wanted(path)}
         return Tally(lines, len(wanted), binary, is_whole=not finished.timed_out)
+
+    def _count_around_gaps(self, query: Query, time: Time) -> Tally:
+        """Of a commit that is not here whole: the files that can be read, and the names of those that cannot."""
+        prefix = self.git.layout(time.cancel).prefix
+        entries = [each._replace(path=each.path.removeprefix(prefix)) for each in self._tree(time)]
+        files = {each.path: each for each in entries if _is_regular(each) and self._is_searched(each.path, query)}
+        sizes = blobs(self.git, {each.id for each in files.values()}, time.cancel, most_bytes=0)
+        here = {id_ for id_, blob in sizes if not isinstance(blob, Missing)}
+        readable = [path for path, each in files.items() if each.id in here]
+        pieces = in_pieces(readable, lambda paths: self._grep(["--count"], query, paths, time), frozenset({0, 1}))
+        rows = [row for finished in pieces.finished for row in self._rows(_COUNT, finished)]
+        gone = [path for path, each in files.items() if each.id not in here] + pieces.lacking
+        gone += [f"{each.path}/" for each in entries if each.is_lacking_folder]
+        is_late = any(finished.timed_out for finished in pieces.finished)
+        lines = {path: int(count) for path, count in rows}
+        return Tally(lines, len(readable) - len(pieces.lacking), 0, is_whole=not is_late, lacking=tuple(sorted(gone)))
+
+    def _tree(self, time: Time) -> list[Entry]:
+        return tree(self.git, self.commit, self.git.layout(time.cancel).prefix, time.cancel)
 
     def _is_searched(self, path: str, query: Query) -> bool:
         if is_excluded(path) or self.guard.blocks(path):
@@ -134,7 +156,7 @@ class GitGrep:
 
 
 def _is_regular(entry: Entry) -> bool:
-    return not entry.is_link and not entry.is_submodule
+    return not entry.is_link and not entry.is_submodule and not entry.is_lacking_folder
 
 
 def _explained(query: Query, finished: Finished) -> CairnError:

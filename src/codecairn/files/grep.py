@@ -76,6 +76,8 @@ class Tally:
     unreadable: int = 0
     is_whole: bool = True
     """Whether the engine came to the end in its time."""
+    lacking: tuple[str, ...] = ()
+    """Files and folders of a commit whose content is not here."""
 
 
 class Place(NamedTuple):

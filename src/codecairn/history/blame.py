@@ -17,7 +17,7 @@ import msgspec
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, InvalidInput, NotFound
 from codecairn.paths import Guard
-from codecairn.source.failures import damage, failure, lacks_objects
+from codecairn.source.failures import REPAIR, damage, failure, lacks_objects
 from codecairn.source.git import Git, Layout, WorkingTree
 from codecairn.source.opening import open_plain
 from codecairn.source.process import Finished
@@ -25,6 +25,10 @@ from codecairn.source.refs import resolve
 from codecairn.text import decoded, fence_language
 from codecairn.types import Blame, BlameCommit, BlameLine
 
+_NOT_FOLLOWED = (
+    "Partial clone, or a damaged one: what the file was before it was renamed is not told, for want of objects."
+)
+_HISTORY_ENDS = f"A commit of its history cannot be read: older lines show the one after it. {REPAIR}"
 _HAS_ONLY = re.compile(r"has only (\d+) lines?")
 _ZONE = re.compile(r"([+-])(\d\d)([0-5]\d)")
 
@@ -91,7 +95,13 @@ def _run(
         return finished, []
     reason = "that takes too long here" if finished.timed_out else "this partial clone lacks files for it"
     notes = [f"Lines were not followed to other files, as {reason}: a moved line shows the commit that moved it."]
-    return git.run("blame", *asked, cancel=cancel, tree=tree), notes
+    finished = git.run("blame", *asked, cancel=cancel, tree=tree)
+    if finished.status != 0 and lacks_objects(finished):  # to see whether a file was renamed, others are read as well
+        notes.append(_NOT_FOLLOWED)
+        finished = git.run("blame", "--no-follow", *asked, cancel=cancel, tree=tree)
+    if finished.status == 0 and lacks_objects(finished):
+        notes.append(_HISTORY_ENDS)
+    return finished, notes
 
 
 def _refuse_bad_range(query: BlameQuery) -> None:
@@ -157,6 +167,8 @@ def _explained(git: Git, finished: Finished, path: str, query: BlameQuery, revis
         return _bad_range(query, int(counted[1]))
     if "No such file or directory" in said:
         return NotFound(f"File not found: {path} (deleted from the working tree; give a ref to see it)", path=path)
+    if lacks_objects(finished):
+        return damage(finished, f"the history of {path} cannot be read: {said.splitlines()[-1]}")
     if "no such path" not in said and "no such ref: HEAD" not in said:
         return failure(finished)
     kind = _kind_in_commit(git, path, revision, cancel)

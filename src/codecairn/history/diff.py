@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
@@ -20,8 +21,11 @@ from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, NotARepository
 from codecairn.history.log import STATUS
 from codecairn.paths import Guard, printable
-from codecairn.source.failures import failure
+from codecairn.source.damage import in_pieces, listed, object_named
+from codecairn.source.failures import REPAIR, damage, failure, lacks_objects
 from codecairn.source.git import Git, Layout
+from codecairn.source.objects import FOLDER, tree_changes, worktree_changes
+from codecairn.source.process import Finished
 from codecairn.source.refs import resolve
 from codecairn.text import binary_kind, decoded, fence_language, one_line
 from codecairn.types import Diff, DiffSummary, FileDiff, FileStatus
@@ -36,6 +40,7 @@ _RAW = re.compile(rb":(\d+) (\d+) \S+ \S+ ([A-Z])\d*")
 _COUNTS = re.compile(rb"(\d+|-)\t(\d+|-)\t(.*)", re.DOTALL)
 # A line of a file never starts like these: it stands behind a space, a plus, a minus or a backslash.
 _FILE_HEADER = re.compile(rb"^(?:diff --git |\* Unmerged path )", re.MULTILINE)
+_NO_RENAMES = "Partial clone, or a damaged one: renames appear as a deletion and an addition."
 _NO_MODE = "000000"
 _WORKING = "working directory"
 _LONGEST_REF = 100
@@ -62,12 +67,21 @@ def diff(git: Git, guard: Guard, query: DiffQuery, cancel: Cancel) -> Diff:
         *([] if layout.whole else ["--relative"]), *sides.arguments,
     ]  # fmt: skip
     with git.working_tree(layout, cancel) if sides.working else nullcontext() as tree:
-        enough = None if query.summary else _CountsOnly()
-        finished = git.run(*arguments, "--", *([path] if path else []), cancel=cancel, tree=tree, enough=enough)
+
+        def attempt(paths: Sequence[str]) -> Finished:
+            enough = None if query.summary else _CountsOnly()
+            return git.run(*arguments, "--", *paths, cancel=cancel, tree=tree, enough=enough)
+
+        finished = attempt([path] if path else [])
+        if finished.status != 0 and not finished.stopped_early and lacks_objects(finished):
+            found = _around_gaps(git, guard, query, sides, layout, path, attempt, cancel)
+            if not found.files:
+                raise damage(finished, f"{found.notes[-1]} ({object_named(finished)})")
+            return found
     if finished.status != 0 and not finished.stopped_early:
         raise failure(finished)
     value = _value(
-        finished.output, sides, guard, summarised=finished.stopped_early or query.summary, asked=query.summary
+        [finished.output], sides, guard, summarised=finished.stopped_early or query.summary, asked=query.summary
     )
     if value.files or value.omitted_files:
         return value
@@ -107,6 +121,33 @@ def _is_on_a_side(git: Git, layout: Layout, sides: _Sides, path: str, cancel: Ca
 
 def _lists(git: Git, command: str, path: str, cancel: Cancel) -> bool:
     return bool(git.run(command, "-z", "--", path, cancel=cancel).output)
+
+
+def _around_gaps(
+    git: Git, guard: Guard, query: DiffQuery, sides: _Sides, layout: Layout, path: str | None,
+    attempt: Callable[[Sequence[str]], Finished], cancel: Cancel,
+) -> Diff:  # fmt: skip
+    """The files that can be compared, and the names of those that cannot."""
+    paths, lacking = _changed_paths(git, sides, layout, cancel)
+    wanted = [each for each in paths if path is None or each == path or each.startswith(f"{path}/")]
+    pieces = in_pieces(wanted, attempt, frozenset({0}))
+    summarised = query.summary or any(each.stopped_early for each in pieces.finished)
+    found = _value([each.output for each in pieces.finished], sides, guard, summarised=summarised, asked=True)
+    unread = [each for each in (*pieces.lacking, *lacking) if not guard.blocks(each.rstrip("/"))]
+    said = f"Not compared, as the repository lacks their objects: {listed(unread)}. {REPAIR}"
+    return msgspec.structs.replace(found, notes=[*found.notes, _NO_RENAMES, *([said] if unread else [])])
+
+
+def _changed_paths(git: Git, sides: _Sides, layout: Layout, cancel: Cancel) -> tuple[list[str], list[str]]:
+    """What differs by its name, and the folders that are not here; as git takes them, from the project's root."""
+    if len(sides.commits) == 2:
+        changes = tree_changes(git, sides.commits[0], sides.commits[1], cancel, prefix=layout.prefix)
+    else:
+        changes = worktree_changes(git, sides.commits[0] if sides.commits else "", cancel, prefix=layout.prefix)
+    at = len(layout.prefix)
+    is_folder = {each.path: FOLDER in (each.mode, each.old_mode) for each in changes}
+    paths = [path[at:] for path, lacks in is_folder.items() if not lacks]
+    return paths, [f"{path[at:]}/" for path, lacks in is_folder.items() if lacks]
 
 
 @dataclass(frozen=True)
@@ -253,11 +294,8 @@ def _counted(entry: _Entry, fields: _Fields) -> _Entry:
     return replace(entry, insertions=int(found[1]), deletions=int(found[2]))
 
 
-def _value(output: bytes, sides: _Sides, guard: Guard, *, summarised: bool, asked: bool) -> Diff:
-    listing = _Listing()
-    listing.read(output)
-    patch = output[listing.end :].removeprefix(b"\0")
-    entries = _conflicts_folded(listing.entries if summarised else _with_hunks(listing.entries, patch))
+def _value(outputs: Sequence[bytes], sides: _Sides, guard: Guard, *, summarised: bool, asked: bool) -> Diff:
+    entries = [entry for output in outputs for entry in _entries(output, summarised=summarised)]
     if sum(entry.hunks.count("\n") for entry in entries) > LARGE_DIFF_LINES:
         summarised = True
     shown = [entry for entry in entries if not _hides(guard, entry)]
@@ -284,6 +322,13 @@ def _binary_kinds(files: list[FileDiff]) -> list[str]:
     """The most frequent first."""
     kinds = Counter(binary_kind(file.path) for file in files if file.binary)
     return [kind for kind, _ in kinds.most_common()]
+
+
+def _entries(output: bytes, *, summarised: bool) -> list[_Entry]:
+    listing = _Listing()
+    listing.read(output)
+    patch = output[listing.end :].removeprefix(b"\0")
+    return _conflicts_folded(listing.entries if summarised else _with_hunks(listing.entries, patch))
 
 
 def _hides(guard: Guard, entry: _Entry) -> bool:

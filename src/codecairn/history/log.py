@@ -12,7 +12,8 @@ from codecairn.cancel import Cancel
 from codecairn.errors import InvalidInput, NotFound
 from codecairn.history import dates
 from codecairn.paths import Guard, has_control, printable
-from codecairn.source.failures import failure, lacks_objects
+from codecairn.source.damage import listed, object_named
+from codecairn.source.failures import REPAIR, failure, lacks_objects
 from codecairn.source.git import Git, Layout
 from codecairn.source.process import Finished
 from codecairn.source.refs import resolve
@@ -23,6 +24,14 @@ from codecairn.types import Commit, CommitList, FileChange, FileStatus
 _FORMAT = "--format=tformat:%x00%H%x00%P%x00%aN%x00%aE%x00%aI%x00%ct%x00%s%x00%b%x00"
 _FIELDS_AFTER_HASH = 7
 _CURSOR = re.compile(r"([0-9a-f]{40,64})\+(\d{1,9})")
+
+_COMMAND = (
+    "log", "-z", "--no-color", "--no-decorate", "--no-show-signature", "--no-ext-diff", "--no-textconv",
+    "--encoding=UTF-8", "--ignore-submodules=dirty", _FORMAT,
+)  # fmt: skip
+_FILES = "--name-status"
+_SHAPES = frozenset({"--no-relative", "--relative", "--diff-merges=first-parent", "--diff-merges=off"})
+"""Options that say how a commit is shown, and not which."""
 
 STATUS: dict[str, FileStatus] = {
     "A": "added", "M": "modified", "D": "deleted", "R": "renamed", "C": "copied", "T": "type changed", "U": "unmerged",
@@ -49,11 +58,10 @@ def log(git: Git, guard: Guard, query: LogQuery, cancel: Cancel) -> CommitList:
         return CommitList(commits=[], count=0, offset=0, notes=["The repository has no commits yet."])
     notes = ["History is shallow: commits beyond the clone's boundary are not here."] if layout.shallow else []
     if path is not None and not git.is_folder(path):
-        commits, renames = _followed(git, layout, guard, query, bounds, path, cancel)
+        commits, gaps = _followed(git, layout, guard, query, bounds, path, cancel)
     else:
-        commits, renames = _plain(git, layout, guard, query, bounds, path, cancel)
-    if not renames:
-        notes.append("Partial clone: renames appear as a deletion and an addition.")
+        commits, gaps = _plain(git, layout, guard, query, bounds, path, cancel)
+    notes += gaps
     if not commits and path is not None and bounds.skip == 0:
         _refuse_unknown_path(git, path, bounds.tip, cancel)
     shown = commits[: query.count]
@@ -119,8 +127,9 @@ def _refuse_bad_author(author: str | None) -> None:
         raise InvalidInput(f"Invalid author: {printable(author)}", param="author", reason="not a usable name or email")
 
 
-Walk = tuple[list[Commit], bool]
-"""The commits of one page and one more if there is one, and whether renames could be told."""
+Walk = tuple[list[Commit], list[str]]
+"""The commits of one page and one more if there is one, and what could not be told for want of objects."""
+_NO_RENAMES = "Partial clone, or a damaged one: renames appear as a deletion and an addition."
 
 
 def _plain(
@@ -139,8 +148,8 @@ def _plain(
         f"--max-count={query.count + 1}",
     ]
     pathspec = [path] if path is not None else [] if layout.whole else ["."]
-    finished, renames = _run(git, [*options, "--end-of-options", *bounds.revisions, "--", *pathspec], cancel)
-    return [record.commit for record in _records(finished.output, layout.short, guard)], renames
+    finished, gaps = _run(git, [*options, "--end-of-options", *bounds.revisions, "--", *pathspec], cancel)
+    return [record.commit for record in _records(finished.output, layout.short, guard)], gaps
 
 
 def _followed(
@@ -158,9 +167,9 @@ def _followed(
 
     options = [*_seconds("--since", bounds.since), "--no-relative", "--diff-merges=off", "--follow"]
     asked = [*options, "--end-of-options", *bounds.revisions, "--", path]
-    finished, renames = _run(git, asked, cancel, _Filled(wanted, chosen))
+    finished, gaps = _run(git, asked, cancel, _Filled(wanted, chosen))
     found = [record.commit for record in chosen(finished.output)]
-    return found[bounds.skip : wanted], renames
+    return found[bounds.skip : wanted], gaps
 
 
 class _Filled:
@@ -195,19 +204,50 @@ def _seconds(option: str, moment: int | None) -> list[str]:
 
 def _run(
     git: Git, asked: list[str], cancel: Cancel, enough: Callable[[bytearray], bool] | None = None
-) -> tuple[Finished, bool]:
-    command = [
-        "log", "-z", "--no-color", "--no-decorate", "--no-show-signature", "--no-ext-diff", "--no-textconv",
-        "--encoding=UTF-8", "--name-status", "--ignore-submodules=dirty", _FORMAT,
-    ]  # fmt: skip
-    finished = git.run(*command, "--find-renames", *asked, cancel=cancel, enough=enough)
-    renames = finished.status == 0 or finished.stopped_early or not lacks_objects(finished)
-    if not renames:
-        without = [option for option in asked if option != "--follow"]
-        finished = git.run(*command, "--no-renames", *without, cancel=cancel)
+) -> tuple[Finished, list[str]]:
+    """What git tells of commits, and what it could not tell: where objects are lacking, without renames; where it is
+    folders, commit by commit."""
+    finished = git.run(*_COMMAND, _FILES, "--find-renames", *asked, cancel=cancel, enough=enough)
+    if finished.status == 0 or finished.stopped_early or not lacks_objects(finished):
+        return _whole(finished), []
+    without = [option for option in asked if option != "--follow"]
+    finished = git.run(*_COMMAND, _FILES, "--no-renames", *without, cancel=cancel)
+    if finished.status == 0 or not lacks_objects(finished):
+        return _whole(finished), [_NO_RENAMES]
+    names = ("log", "--no-color", "--no-show-signature", "--format=%H")
+    alone = git.run(*names, *without, cancel=cancel)
+    if not lacks_objects(alone):
+        return _with_files(git, _whole(alone), without, cancel)
+    ends = f"History ends here: object {object_named(alone)} cannot be read. {REPAIR}"
+    if not alone.output:  # right behind the first commit
+        first = [option for option in without if option != "--skip=0" and not option.startswith("--max-count=")]
+        alone = git.run(*names, "--no-walk", *first, cancel=cancel)
+    if not alone.output:
+        raise failure(alone)
+    finished, gaps = _with_files(git, alone, without, cancel)
+    return finished, [*gaps, ends]
+
+
+def _whole(finished: Finished) -> Finished:
     if finished.status != 0 and not finished.stopped_early:
         raise failure(finished)
-    return finished, renames
+    return finished
+
+
+def _with_files(git: Git, alone: Finished, asked: list[str], cancel: Cancel) -> tuple[Finished, list[str]]:
+    """Commits with the files that each changed, asked for one by one; without, where they cannot be told."""
+    output, unknown = bytearray(), list[str]()
+    options = [each for each in asked[: asked.index("--end-of-options")] if each in _SHAPES]
+    pathspec = asked[asked.index("--") :]
+    for hash_ in alone.output.decode("ascii", "replace").split():
+        shown = [*_COMMAND, "--no-renames", *options, "--no-walk"]
+        one = git.run(*shown, _FILES, "--end-of-options", hash_, *pathspec, cancel=cancel)
+        if one.status != 0 and lacks_objects(one):
+            unknown.append(f"{hash_[:12]} ({object_named(one)[:12]} cannot be read)")
+            one = git.run(*shown, "--no-patch", "--end-of-options", hash_, cancel=cancel)
+        output += one.output
+    said = f"The files that these commits changed cannot be told: {listed(unknown)}. {REPAIR}"
+    return Finished(0, bytes(output), ""), [_NO_RENAMES, *([said] if unknown else [])]
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from codecairn.errors import CairnError
 from codecairn.index.batch import Batch, Last
 from codecairn.index.digest import LARGEST_FILE, Outcome, reader_version
 from codecairn.index.pool import jobs_for
 from codecairn.parse.language import languages
 from codecairn.source.content import Skip
+from codecairn.source.damage import listed
 from codecairn.source.objects import Blob, Entry, Missing, TooLarge, blobs
 from codecairn.store import index as store_index
 from codecairn.store.layers import Layer
@@ -56,8 +56,9 @@ def _digested(run: Run, prefix: str, entries: Mapping[str, Entry]) -> Iterator[O
     done = 0
     for contents in _rounds(run, entries):
         readable = {path: blob for path, blob in contents.items() if isinstance(blob, bytes)}
-        for path in contents.keys() - readable.keys():
-            yield Outcome(path, reason=_reason(path, contents[path]))
+        for path in sorted(contents.keys() - readable.keys()):
+            yield Outcome(path, reason=_reason(contents[path]))
+        _warn(run, sorted(path for path, blob in contents.items() if isinstance(blob, Missing)))
         known = _by_path(run, prefix, readable)
         jobs = jobs_for(run.source.root, prefix, algorithm, readable, known, readable)
         for outcome in run.workers.outcomes(jobs, run.cancel) if jobs else ():
@@ -86,10 +87,15 @@ def _rounds(run: Run, entries: Mapping[str, Entry]) -> Iterator[dict[str, Blob]]
     yield part
 
 
-def _reason(path: str, blob: Blob) -> str:
-    if isinstance(blob, Missing):
-        raise CairnError(
-            f"The repository lacks the content of {path}: it is a partial clone, or damaged",
-            remedy="Fetch it yourself (git fetch --refetch --no-filter), or run `git fsck`.",
+def _warn(run: Run, lacking: list[str]) -> None:
+    if lacking:
+        run.report.warnings.append(
+            f"The repository lacks the content of {listed(lacking)}: it is a partial clone, or damaged. Fetch it "
+            "yourself (git fetch --refetch --no-filter), or run `git fsck`; then index with force"
         )
+
+
+def _reason(blob: Blob) -> str:
+    if isinstance(blob, Missing):
+        return Skip.LACKING
     return Skip.TOO_LARGE if isinstance(blob, TooLarge) else Skip.SPECIAL

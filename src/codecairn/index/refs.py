@@ -20,8 +20,9 @@ from codecairn.errors import CairnError, Cancelled
 from codecairn.index.blobs import read_entries
 from codecairn.index.digest import all_readers
 from codecairn.index.overlays import drop_gone
+from codecairn.source.damage import listed as names
 from codecairn.source.git import OBJECT_ID
-from codecairn.source.objects import Entry, tree, tree_changes
+from codecairn.source.objects import FOLDER, Entry, tree, tree_changes
 from codecairn.source.refs import Tip, default_branch, tips
 from codecairn.source.trees import RULE_NAMES, TreeSieve, rule_files, sieve_of
 from codecairn.source.walk import is_test
@@ -185,7 +186,8 @@ class Refs:
             raise
         except CairnError:  # the base's commit is no more: its branch was forced, and git has cleaned up
             return None
-        if any(change.path.rpartition("/")[2] in RULE_NAMES for change in changes):
+        if any(change.path.rpartition("/")[2] in RULE_NAMES or FOLDER in (change.mode, change.old_mode)
+               for change in changes):  # fmt: skip
             return None
         sieve = self._sieve(base.rules)
         for change in changes:
@@ -201,6 +203,8 @@ class Refs:
         sieve = self._sieve(rules)
         for entry in listed:
             sieve.take_entry(entry)
+        if lacking := [f"{entry.path}/" for entry in listed if entry.is_lacking_folder]:
+            self._run.report.warnings.append(f"The repository lacks what {names(lacking)} holds at {tip.name}")
         return _Change(self._wanted(sieve), frozenset(), rules, dict(sieve.excluded))
 
     def _sieve(self, rules: Mapping[str, str]) -> TreeSieve:

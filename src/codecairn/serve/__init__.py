@@ -52,9 +52,10 @@ class Service:
             self._limiter = anyio.CapacityLimiter(_MOST_CALLS_AT_ONCE)
 
         def kept() -> _Answer:
-            if self.upkeep is not None:
-                self.upkeep.begin(call.connection.client_roots)
-            return work()
+            with self.registry.metrics.working():
+                if self.upkeep is not None:
+                    self.upkeep.begin(call.connection.client_roots)
+                return work()
 
         try:
             return await anyio.to_thread.run_sync(kept, abandon_on_cancel=True, limiter=self._limiter)

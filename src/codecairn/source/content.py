@@ -71,6 +71,7 @@ class Skip:
     OUTSIDE: ClassVar = "outside the project"
     SPECIAL: ClassVar = "not a regular file"
     TOO_LARGE: ClassVar = "too large"
+    LACKING: ClassVar = "not in this clone"
     UNREADABLE: ClassVar = "unreadable"
 
     reason: str

@@ -9,16 +9,25 @@ from codecairn.paths import printable
 from codecairn.source.process import Finished
 
 _FETCH_REFUSED = re.compile(r"promisor|lazy fetching disabled|transport '.*' not allowed")
+_UNREADABLE = re.compile(
+    r"unable to (?:read|unpack)|[Cc]annot read blob|Could not read [0-9a-f]{40}|is corrupt|Failed to traverse parents"
+    r"|missing (?:blob|tree|commit) object|bad object|not a valid object"
+)
 REPAIR = "Run `git fsck` and repair it."
 
 
 def lacks_objects(finished: Finished) -> bool:
+    """Whether git wanted an object that is not here or cannot be read: of a partial clone, or a damaged one."""
+    return _is_refused_fetch(finished) or _UNREADABLE.search(finished.complaint) is not None
+
+
+def _is_refused_fetch(finished: Finished) -> bool:
     """Whether git wanted to fetch what a partial clone left out, and was not let."""
     return _FETCH_REFUSED.search(finished.complaint) is not None
 
 
 def damage(finished: Finished, what: str) -> CairnError:
-    if lacks_objects(finished):
+    if _is_refused_fetch(finished):
         return CairnError(
             "The repository is a partial clone and lacks the objects this needs",
             remedy="Fetch them yourself (git fetch --refetch --no-filter); this server opens no network connection.",
@@ -41,6 +50,6 @@ def failure(finished: Finished) -> CairnError:
         return NotARepository(
             "This repository is bare: it has no working directory", remedy="Give two refs to compare."
         )
-    if lacks_objects(finished) or "bad object" in said or "unable to read" in said or "corrupt" in said:
+    if lacks_objects(finished) or "corrupt" in said:
         return damage(finished, line)
     return CairnError(f"git failed with status {finished.status}: {printable(line)}")

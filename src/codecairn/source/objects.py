@@ -3,7 +3,8 @@
 Blobs are read by two long-lived gits, one that tells sizes and one that hands out contents, a window of ids at a time.
 A window is smaller than any pipe, so neither side can wait for the other for ever. They run in an empty repository of
 their own over the project's objects: the project's configuration is not read at all, and what a partial clone lacks
-is told as missing, where git in the clone itself would die of not being let fetch it.
+is told as missing, where git in the clone itself would die of not being let fetch it. Of an object that cannot be
+unpacked git dies even so; it is told as missing too, and another git asked for the rest.
 """
 
 from __future__ import annotations
@@ -20,19 +21,23 @@ from typing import IO, NamedTuple
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, TimedOut
 from codecairn.source import process
-from codecairn.source.failures import failure, lacks_objects
+from codecairn.source.failures import REPAIR, failure, lacks_objects
 from codecairn.source.git import OBJECT_ID, Git
 
+FOLDER = 0o040000
 LINK = 0o120000
 SUBMODULE = 0o160000
 EXECUTABLE = 0o100755
 _WINDOW = 48
 """Ids asked for at once: with SHA-256 they take 3,120 bytes, and the smallest pipe a system gives holds 4,096."""
 _SHA256_DIGITS = 64
+_MOST_DAMAGED = 200
+"""Objects that cannot be unpacked: each costs two processes."""
 
 
 class Entry(NamedTuple):
-    """What a commit holds at a path: a file, a link (its blob is the target) or a submodule (its id is a commit)."""
+    """What a commit holds at a path: a file, a link (its blob is the target), a submodule (its id is a commit), or a
+    folder whose content is not here."""
 
     path: str
     """Relative to the repository, bytes that are no UTF-8 escaped as the file system's are."""
@@ -48,6 +53,10 @@ class Entry(NamedTuple):
     @property
     def is_submodule(self) -> bool:
         return self.mode == SUBMODULE
+
+    @property
+    def is_lacking_folder(self) -> bool:
+        return self.mode == FOLDER
 
 
 class TreeChange(NamedTuple):
@@ -88,9 +97,30 @@ def tree(git: Git, commit: str, prefix: str, cancel: Cancel) -> list[Entry]:
     finished = git.run(*listing, "--long", *within, cancel=cancel)
     if finished.status != 0 and lacks_objects(finished):  # of blobs, only the size is asked for
         finished = git.run(*listing, *within, cancel=cancel)
+    if finished.status != 0 and lacks_objects(finished):
+        return list(_tree_around_gaps(git, f"{commit}:{prefix.rstrip('/')}", prefix, cancel))
     if finished.status != 0:
         raise failure(finished)
     return [_entry(each) for each in _split(finished.output)]
+
+
+def _tree_around_gaps(git: Git, whole: str, prefix: str, cancel: Cancel) -> Iterator[Entry]:
+    """Folder by folder, those that are not here as entries of their own."""
+    waiting = [Entry(prefix, FOLDER, whole, None)]
+    while waiting:
+        folder = waiting.pop()
+        above = f"{folder.path.rstrip('/')}/" if folder.path else ""
+        finished = git.run("ls-tree", "-r", "-z", "--end-of-options", folder.id, cancel=cancel)
+        if finished.status != 0 and lacks_objects(finished):
+            finished = git.run("ls-tree", "-z", "--end-of-options", folder.id, cancel=cancel)
+            if finished.status != 0 and folder.id == whole:
+                raise failure(finished)
+        entries = [each._replace(path=above + each.path) for each in map(_entry, _split(finished.output))]
+        if finished.status != 0:
+            yield folder
+            continue
+        waiting += [each for each in reversed(entries) if each.mode == FOLDER]
+        yield from (each for each in entries if each.mode != FOLDER)
 
 
 def _split(output: bytes) -> list[str]:
@@ -113,17 +143,38 @@ def tree_changes(
     finished = git.run(*asked, "--find-renames" if renames else "--no-renames", *within, cancel=cancel)
     if renames and finished.status != 0 and lacks_objects(finished):
         finished = git.run(*asked, "--find-renames=100%", *within, cancel=cancel)
+    if finished.status != 0 and lacks_objects(finished):
+        return list(_changes_around_gaps(tree(git, old, prefix, cancel), tree(git, new, prefix, cancel)))
     if finished.status != 0:
         raise failure(finished)
     return list(_changes(iter(_split(finished.output))))
 
 
+def _changes_around_gaps(old: list[Entry], new: list[Entry]) -> Iterator[TreeChange]:
+    """What differs, without renames; a folder that is not here on either side as one change."""
+    was, is_ = {each.path: each for each in old}, {each.path: each for each in new}
+    gaps = tuple(f"{each.path}/" for each in (*old, *new) if each.is_lacking_folder)
+    for path in sorted({*was, *is_}):
+        before, after = was.get(path), is_.get(path)
+        is_below = path.startswith(gaps) and f"{path}/" not in gaps
+        if is_below or (before and after and (before.mode, before.id) == (after.mode, after.id)):
+            continue
+        status = "M" if (before and after) or f"{path}/" in gaps else "D" if before else "A"
+        yield TreeChange(
+            status, path, path, before.mode if before else 0, after.mode if after else 0, before.id if before else "",
+            after.id if after else "",
+        )  # fmt: skip
+
+
 def worktree_changes(git: Git, commit: str, cancel: Cancel, *, prefix: str = "") -> list[TreeChange]:
-    """How a commit becomes the working tree, renames told; what git does not track is no part of it. A file that was
-    changed since it was staged has no id yet, only its mode."""
+    """How a commit (without one, what is staged) becomes the working tree, renames told; what git does not track is no
+    part of it. A file that was changed since it was staged has no id yet, only its mode."""
     asked = ("diff", "--raw", "-z", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--no-relative", "--find-renames")
     with git.working_tree(git.layout(cancel), cancel) as files:
-        finished = git.run(*asked, commit, "--", *_below(git, prefix, cancel), cancel=cancel, tree=files)
+        within = (*([commit] if commit else []), "--", *_below(git, prefix, cancel))
+        finished = git.run(*asked, *within, cancel=cancel, tree=files)
+        if finished.status != 0 and lacks_objects(finished):
+            finished = git.run(*asked[:-1], "--no-renames", *within, cancel=cancel, tree=files)
     if finished.status != 0:
         raise failure(finished)
     return list(_changes(iter(_split(finished.output))))
@@ -156,13 +207,44 @@ def blobs(git: Git, ids: Iterable[str], cancel: Cancel, *, most_bytes: int | Non
         raise ValueError(f"{strange!r} is no object id")
     if not wanted:
         return
-    with _reading(git, len(wanted[0]), cancel) as (sizes, contents):
-        for first in range(0, len(wanted), _WINDOW):
-            window = wanted[first : first + _WINDOW]
-            told = sizes.headers(window)
-            contents.ask([id_ for id_, each in zip(window, told, strict=True) if _fits(each, most_bytes)])
-            for id_, each in zip(window, told, strict=True):
-                yield id_, contents.content() if _fits(each, most_bytes) else _unread(each)
+    for _ in range(_MOST_DAMAGED):
+        read = 0
+        try:
+            with _reading(git, len(wanted[0]), cancel) as (sizes, contents):
+                for each in _read_blobs(wanted, sizes, contents, most_bytes):
+                    read += 1
+                    yield each
+            return
+        except _EndedError as error:
+            if read == len(wanted):
+                return
+            if error.is_our_doing:
+                raise error.said from None
+            yield wanted[read], Missing()
+            wanted = wanted[read + 1 :]
+            if not wanted:
+                return
+    raise CairnError("Too many objects cannot be read: the repository is damaged", remedy=REPAIR)
+
+
+def _read_blobs(
+    wanted: list[str], sizes: _Batch, contents: _Batch, most_bytes: int | None
+) -> Iterator[tuple[str, Blob]]:
+    for first in range(0, len(wanted), _WINDOW):
+        window = wanted[first : first + _WINDOW]
+        told = sizes.headers(window)
+        contents.ask([id_ for id_, each in zip(window, told, strict=True) if _fits(each, most_bytes)])
+        for id_, each in zip(window, told, strict=True):
+            yield id_, contents.content() if _fits(each, most_bytes) else _unread(each)
+
+
+class _EndedError(Exception):
+    """git ended while it was asked: of an object that it cannot unpack, or since we ended it."""
+
+    def __init__(self, said: CairnError, *, is_our_doing: bool) -> None:
+        super().__init__(said.message)
+        self.said = said
+        self.is_our_doing = is_our_doing
 
 
 class _Header(NamedTuple):
@@ -278,8 +360,9 @@ class _Batch:
         finally:
             self._asked_at = None
 
-    def _ended(self) -> CairnError:
+    def _ended(self) -> _EndedError:
         self._cancel.check()
         if self._is_late:
-            return TimedOut(f"git did not answer within {self._timeout:g} seconds", seconds=self._timeout)
-        return CairnError("git ended while it was asked for objects", remedy="Run `git fsck` and repair what it names.")
+            late = TimedOut(f"git did not answer within {self._timeout:g} seconds", seconds=self._timeout)
+            return _EndedError(late, is_our_doing=True)
+        return _EndedError(CairnError("git ended while it was asked for objects"), is_our_doing=process.is_leaving())

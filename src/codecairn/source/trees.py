@@ -41,6 +41,8 @@ class TreeSieve(walk.Sieve):
             return walk.UNNAMEABLE
         if entry.is_submodule:
             return walk.SUBMODULE
+        if entry.is_lacking_folder:
+            return walk.LACKING
         return walk.LINK if entry.is_link else None
 
     def _left_out(self, path: str) -> str | None:

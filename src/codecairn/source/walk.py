@@ -57,6 +57,7 @@ NESTED = "nested repository (folders)"
 SECRET = "secret or internal"  # noqa: S105
 SPECIAL = "not a regular file"
 SUBMODULE = "submodule (folders)"
+LACKING = "not in this clone"
 UNNAMEABLE = "name is not printable UTF-8"
 UNREADABLE = "unreadable"
 UNTRACKED = "ignored by .gitignore"

@@ -149,7 +149,7 @@ def diff_context(
         merge_base_commit=parted,
         affected_files=len(files),
         total_changes=len(rows),
-        changes=[_row(*each, with_hunk=include_hunks) for each in zip(page, at_base, at_head, strict=True)],
+        changes=[_row(call, *each, with_hunk=include_hunks) for each in zip(page, at_base, at_head, strict=True)],
         file_changes=[_file(each) for each in shown],
         files_without_symbols=silent,
         omitted_files=max(0, silent - limit),
@@ -289,7 +289,10 @@ def _name(engine: Engine, each: Reference) -> str:
     return around.qualified_name
 
 
-def _row(change: SymbolChange, at_base: _Calls | None, at_head: _Calls | None, *, with_hunk: bool) -> ChangedSymbol:
+def _row(
+    call: Call, change: SymbolChange, at_base: _Calls | None, at_head: _Calls | None, *, with_hunk: bool
+) -> ChangedSymbol:
+    call.cancel.check()
     row, calls = change.place.symbol, at_head or at_base
     return ChangedSymbol(
         symbol=row.name,

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from codecairn.errors import InvalidInput
 from codecairn.files.gitgrep import GitGrep
-from codecairn.files.grep import Engine, Found, Match, Query, Time, search
+from codecairn.files.grep import Engine, Found, Match, Query, Tally, Time, search
 from codecairn.files.ripgrep import Ripgrep
 from codecairn.files.scan import Scan
 from codecairn.paths import printable
@@ -18,6 +18,7 @@ from codecairn.project import Project
 from codecairn.rank.filters import path_matcher
 from codecairn.reading.grep import print_grep
 from codecairn.source import process
+from codecairn.source.damage import listed
 from codecairn.source.refs import is_repository
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
@@ -87,9 +88,13 @@ def grep_codebase(
         matches=[_row(each) for each in found.matches], pattern=pattern, totalMatches=found.total,
         filesSearched=found.tally.searched, searchTime=round((time.perf_counter() - began) * 1000, 1),
         engine=engine.name, message=_message(pattern, filePattern, found), binaryFiles=found.tally.binary or None,
-        unreadableFiles=found.tally.unreadable, incomplete=not found.tally.is_whole, commit=commit or None,
+        unreadableFiles=found.tally.unreadable, incomplete=_is_incomplete(found.tally), commit=commit or None,
         next_cursor=str(after) if after < found.total else None,
     )  # fmt: skip
+
+
+def _is_incomplete(tally: Tally) -> bool:
+    return not tally.is_whole or bool(tally.lacking)
 
 
 def _row(each: Match) -> GrepMatch:
@@ -102,12 +107,15 @@ def _row(each: Match) -> GrepMatch:
 def _message(pattern: str, wanted: str | None, found: Found) -> str | None:
     count = f"{found.tally.searched:,}"
     stopped = f"Stopped after {TIMEOUT_S:g} s with at least {count} files searched. Narrow it by filePattern."
-    if found.total:
-        return None if found.tally.is_whole else stopped
-    none = f"No matches found for pattern '{pattern}'"
-    if wanted is not None and not found.tally.searched and found.tally.is_whole:
-        return f"{none}: no file matches filePattern {printable(wanted)}"
-    return none if found.tally.is_whole else f"{none}. {stopped}"
+    lacking = f"Not searched, as the repository lacks their content: {listed(found.tally.lacking)}"
+    none = [] if found.total else [f"No matches found for pattern '{pattern}'{_unmatched(wanted, found)}"]
+    said = [*none, *([] if found.tally.is_whole else [stopped]), *([lacking] if found.tally.lacking else [])]
+    return ". ".join(said) or None
+
+
+def _unmatched(wanted: str | None, found: Found) -> str:
+    is_empty = wanted is not None and not found.tally.searched and found.tally.is_whole
+    return f": no file matches filePattern {printable(wanted or '')}" if is_empty else ""
 
 
 def _query(pattern: str, wanted: str | None, *, caseSensitive: bool) -> Query:
