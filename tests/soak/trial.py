@@ -376,7 +376,7 @@ class Worker:
 
     def compare(self, known: Known, page: int, answer: Answer, when: str, number: int = 0) -> bool:
         """Whether the answer was compared and is right."""
-        if answer.is_error and not known.pages[page].is_error and _is_unready(answer):
+        if _is_unready(answer):
             self._result.judged["not compared: not indexed"] += 1
             return False
         if _is_refusal(answer):
@@ -565,6 +565,9 @@ def _is_refusal(answer: Answer) -> bool:
 
 
 def _is_unready(answer: Answer) -> bool:
+    """Whether an answer says that the ref is not indexed at this moment."""
+    if not answer.is_error:
+        return any("Not indexed" in each for each in (answer.value.get("metadata") or {}).get("warnings", []))
     return error_code(answer) in _UNREADY or "Not indexed" in answer.text or "being indexed" in answer.text
 
 

@@ -18,6 +18,7 @@ from codecairn.history.log import STATUS
 from codecairn.paths import Guard, printable
 from codecairn.source.failures import failure
 from codecairn.source.git import Git, Layout
+from codecairn.source.process import Finished
 from codecairn.text import decoded, fence_language
 from codecairn.types import Diff, DiffSummary, FileDiff, FileStatus
 
@@ -32,6 +33,8 @@ _COUNTS = re.compile(rb"(\d+|-)\t(\d+|-)\t(.*)", re.DOTALL)
 # A line of a file never starts like these: it stands behind a space, a plus, a minus or a backslash.
 _FILE_HEADER = re.compile(rb"^(?:diff --git |\* Unmerged path )", re.MULTILINE)
 _NO_MODE = "000000"
+_WENT = re.compile(r"^(?:fatal|error): (?:stat|open|could not open|unable to stat) .*: No such file or directory", re.M)
+_TRIES = 5
 _WORKING = "working directory"
 
 
@@ -56,13 +59,21 @@ def diff(git: Git, guard: Guard, query: DiffQuery, cancel: Cancel) -> Diff:
         *([] if layout.whole else ["--relative"]), *sides.arguments,
     ]  # fmt: skip
     with git.working_tree(layout, cancel) if sides.working else nullcontext() as tree:
-        enough = None if query.summary else _CountsOnly()
-        finished = git.run(*arguments, "--", *([path] if path else []), cancel=cancel, tree=tree, enough=enough)
+        for _ in range(_TRIES):
+            enough = None if query.summary else _CountsOnly()
+            finished = git.run(*arguments, "--", *([path] if path else []), cancel=cancel, tree=tree, enough=enough)
+            if finished.status == 0 or not _file_went(finished):
+                break
     if finished.status != 0 and not finished.stopped_early:
         raise failure(finished)
     return _value(
         finished.output, sides.title, guard, summarised=finished.stopped_early or query.summary, asked=query.summary
     )
+
+
+def _file_went(finished: Finished) -> bool:
+    """Whether git gave up over a file that went between its listing and its reading: the next try finds it gone."""
+    return _WENT.search(finished.complaint) is not None
 
 
 @dataclass(frozen=True)
