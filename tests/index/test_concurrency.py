@@ -7,18 +7,22 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import tantivy
 
 from codecairn.cancel import Cancel
 from codecairn.errors import Busy, Cancelled
 from codecairn.index.batch import Report
 from codecairn.index.run import Options
+from codecairn.store import lexical
 from codecairn.store.lock import WriterLock
 from tests.index.conftest import PYTHON, Ask, Indexed, Open, fill
 from tests.support.doors import MemoryDoor, service
@@ -112,6 +116,23 @@ def test_a_lock_that_another_process_holds_is_named(project: Indexed, ask: Ask) 
         assert answer.rpc_error is not None
         assert (answer.rpc_error["code"], answer.rpc_error["data"]["pid"]) == (-32002, holder.pid)
     assert not ask("index_codebase", project.root).is_error
+
+
+def test_a_lock_of_the_lexical_index_that_is_late_to_go_is_waited_for(
+    project: Indexed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.run()
+    opened = project.project.index.opened()
+    assert opened is not None
+    held = [tantivy.Index.open(str(opened.folder / "lexical")).writer(heap_size=15_000_000, num_threads=1)]
+    monkeypatch.setattr(lexical, "time", SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: held.clear()))
+    fill(project.root, {"c.py": PYTHON})
+    assert project.run().files_indexed == 1
+    assert held == []
+    held.append(tantivy.Index.open(str(opened.folder / "lexical")).writer(heap_size=15_000_000, num_threads=1))
+    monkeypatch.setattr(lexical, "_LOCK_PATIENCE_S", 0.0)
+    with pytest.raises(Busy), opened.lexical.writing():
+        pass
 
 
 def test_a_dead_owners_lock_is_taken_over(project: Indexed) -> None:

@@ -22,6 +22,7 @@ from tests.search.conftest import (
     Doors,
     ask,
     asking,
+    doors_to,
     error_of,
     index,
     names,
@@ -192,6 +193,19 @@ def test_pages_make_the_one_long_list(page: int, shopping: Asking) -> None:
             break
     assert paged == whole["results"]
     assert len(paged) == whole["statistics"]["total_results"]
+
+
+def test_tests_that_were_not_weighed_for_want_of_room_make_the_answer_a_part(
+    tmp_path: Path, lasting: LastingWorkers
+) -> None:
+    files = {f"tests/test_{number}.py": f"def test_weighbridge_{number}():\n    pass\n" for number in range(60)}
+    repo = Repo.create(tmp_path / "yard")
+    repo.commit("start", {**files, "yard.py": "def weighbridge():\n    pass\n"})
+    built = index(repo.path, tmp_path / "home", lasting)
+    with doors_to(built) as doors:
+        found = ask(doors("memory"), built, "weighbridge", limit=100, search_mode="keyword").value
+    assert found["statistics"]["total_results"] < 61
+    assert found["metadata"]["result_completeness"] == "truncated"
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "1", "-1", "1.5", "٣", "9" * 30, " 1", "A" * 16, "A" * 9_000])

@@ -10,8 +10,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.soak.result import Plan
 from tests.soak.summary import summary
-from tests.soak.trial import Plan, trial_in
+from tests.soak.trial import trial_in
 
 
 def main() -> int:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from codecairn.rank.search import CANDIDATES
 from tests.soak.scenery import Scenery
 from tests.support.doors import Answer, MemoryDoor, service
 
@@ -28,6 +27,7 @@ MASKED = {
     "head_ref": "the same",
     "freshness_status": "may be `syncing` beside a writer; checked apart",
     "generatedAt": "a time",
+    "lastModified": "of a ref, the date of its commit where the history takes over half a second to walk",
     "usageCount": "counts the calls of usage_track",
     "lastUsedAt": "the same",
 }
@@ -36,6 +36,8 @@ MASKED_AT = {
     ("metadata", "ref"): "a commit is answered under the name it was indexed by, `main` in the clone",
 }
 _TRIES = 12
+_WEIGHED = 40
+"""Fewer chunks than are weighed of any part of a project: tests and documents have a share of their own."""
 CURSORS = ("next_cursor", "nextCursor")
 """May name an index; that there is one is compared."""
 
@@ -89,15 +91,14 @@ def reference(
 
 
 def narrow(truth: Reference, draw: Callable[[], Asked]) -> Asked:
-    """A drawn search in which all that matches is weighed. Where more matches than is weighed, the lexical index picks,
-    and its statistics are those of every ref that it holds."""
+    """A drawn search in which all that matches by words is weighed. Where more matches than is weighed, the lexical
+    index picks, and its statistics are those of every ref that it holds."""
     for _ in range(_TRIES):
         asked = draw()
-        kept = ("query", "ref", "search_mode")
-        search = {name: value for name, value in asked.arguments.items() if name in kept}
-        value = truth.ask(Asked("search_code", {"path": ROOT, **search})).value
-        suppressed = value["metadata"].get("suppressed_duplicate_count", 0) if "metadata" in value else CANDIDATES
-        if value.get("statistics", {}).get("total_results", CANDIDATES) + suppressed < CANDIDATES // 2:
+        search = {name: value for name, value in asked.arguments.items() if name in ("query", "ref")}
+        value = truth.ask(Asked("search_code", {"path": ROOT, "search_mode": "keyword", **search})).value
+        suppressed = value["metadata"].get("suppressed_duplicate_count", 0)
+        if value["statistics"]["total_results"] + suppressed < _WEIGHED:
             return asked
     return Asked(asked.tool, {**asked.arguments, "query": "no such words anywhere"})
 
@@ -147,8 +148,13 @@ def shared_results(tool: str, value: dict[str, Any]) -> dict[str, Any]:
     if tool == "context_search":
         code = [each for each in value["results"] if each["source"] == "code"]
         return {f"{each['path']}:{each['startLine']}": [each["name"], each["content"]] for each in code}
-    whole = [each for each in value["items"] if each["kind"] != "discovery" and not each["content_cut"]]
+    whole = [each for each in value["items"] if each["kind"] != "discovery" and not _is_part(each)]
     return {f"{each['kind']} {each['path']}:{each['line_start']}": [each["name"], each["content"]] for each in whole}
+
+
+def _is_part(item: dict[str, Any]) -> bool:
+    """Whether a part of a text is shown for want of room, at its start or around a line."""
+    return bool(item["content_cut"]) or "…" in item["content"]
 
 
 def _place(file: dict[str, Any]) -> str:

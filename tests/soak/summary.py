@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-from tests.soak.trial import Result
+from tests.soak.result import Result
+from tests.soak.servers import Memory
 
 
 def summary(result: Result) -> str:
@@ -33,7 +34,7 @@ def _table(title: str, counts: Counter[str]) -> str:
     return f"{title}: " + ", ".join(f"{name} {count}" for name, count in counts.most_common())
 
 
-def _memory(name: str, readings: list[object]) -> str:
+def _memory(name: str, readings: list[Memory]) -> str:
     rows = [f"memory of {name} (MB): calls, rss, pss, anonymous"]
-    rows += [f"  {each.calls:>7} {each.rss:>7.1f} {each.pss:>7.1f} {each.anonymous:>7.1f}" for each in readings]  # type: ignore[attr-defined]
+    rows += [f"  {each.calls:>7} {each.rss:>7.1f} {each.pss:>7.1f} {each.anonymous:>7.1f}" for each in readings]
     return "\n".join(rows)

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SOAK
+from tests.soak.result import Plan
 from tests.soak.summary import summary
-from tests.soak.trial import Plan, trial_in
+from tests.soak.trial import trial_in
 
 FLAT = 0.05
 SETTLED = 5_000

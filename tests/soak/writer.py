@@ -72,9 +72,16 @@ class Writer:
         self._index_ref(self._choice.choice([*(each.name for each in self._scenery.fixed), "storm/0", "storm/1"]))
 
     def _import(self) -> None:
+        when = "2025-01-01T00:00:00Z"
         rows = [
-            {"type": "rule", "content": f"The writer holds that rule {self._choice.randrange(10**6)} is a rule."}
-            for _ in range(3)
+            {
+                "id": f"soak-{number}",
+                "type": "rule",
+                "content": f"Rule {number} holds.",
+                "created": when,
+                "updated": when,
+            }
+            for number in self._choice.sample(range(100), 3)
         ]
         file = self._place / "discoveries.jsonl"
         file.write_text("".join(json.dumps(each) + "\n" for each in rows))

@@ -42,6 +42,8 @@ _COUNTS = re.compile(rb"(\d+|-)\t(\d+|-)\t(.*)", re.DOTALL)
 _FILE_HEADER = re.compile(rb"^(?:diff --git |\* Unmerged path )", re.MULTILINE)
 _NO_RENAMES = "Partial clone, or a damaged one: renames appear as a deletion and an addition."
 _NO_MODE = "000000"
+_WENT = re.compile(r"^(?:fatal|error): (?:stat|open|could not open|unable to stat) .*: No such file or directory", re.M)
+_TRIES = 5
 _WORKING = "working directory"
 _LONGEST_REF = 100
 
@@ -72,7 +74,10 @@ def diff(git: Git, guard: Guard, query: DiffQuery, cancel: Cancel) -> Diff:
             enough = None if query.summary else _CountsOnly()
             return git.run(*arguments, "--", *paths, cancel=cancel, tree=tree, enough=enough)
 
-        finished = attempt([path] if path else [])
+        for _ in range(_TRIES):
+            finished = attempt([path] if path else [])
+            if finished.status == 0 or not _file_went(finished):
+                break
         if finished.status != 0 and not finished.stopped_early and lacks_objects(finished):
             found = _around_gaps(git, guard, query, sides, layout, path, attempt, cancel)
             if not found.files:
@@ -148,6 +153,11 @@ def _changed_paths(git: Git, sides: _Sides, layout: Layout, cancel: Cancel) -> t
     is_folder = {each.path: FOLDER in (each.mode, each.old_mode) for each in changes}
     paths = [path[at:] for path, lacks in is_folder.items() if not lacks]
     return paths, [f"{path[at:]}/" for path, lacks in is_folder.items() if lacks]
+
+
+def _file_went(finished: Finished) -> bool:
+    """Whether git gave up over a file that went between its listing and its reading: the next try finds it gone."""
+    return _WENT.search(finished.complaint) is not None
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from msgspec.structs import replace
 
 from codecairn.cache import Cache
-from codecairn.errors import EncoderFailed, InvalidInput, VersionDamaged
+from codecairn.errors import EncoderFailed, InvalidInput, OverlayNotReady, VersionDamaged
 from codecairn.index.live import Opened, ProjectIndex
 from codecairn.index.standing import Standing
+from codecairn.paths import printable
 from codecairn.rank.candidate import Candidate, Statistics, rarity
 from codecairn.rank.filters import Filters
 from codecairn.rank.meaning import NO_VECTORS, Meaning, Vectors, vectors_of
@@ -203,21 +204,25 @@ def _proposed(
     most_near = _share(question, _MEANING_SHARE)
     asks_by_name = bool(plan.symbol or plan.path) and question.mode != "vector"
     near = [] if meaning is None or asks_by_name else meaning.proposals(view, most_near, wanted)
-    lexical = [] if question.mode == "vector" else _by_words(view, plan, question, statistics, wanted)
+    lexical, is_full = ([], False) if question.mode == "vector" else _by_words(view, plan, question, statistics, wanted)
     known = {(hit.file, hit.number) for hit in lexical}
-    is_capped = len(lexical) >= question.candidates or len(near) >= most_near
+    is_capped = is_full or len(near) >= most_near
     return [*lexical, *(hit for hit in near if (hit.file, hit.number) not in known)], is_capped
 
 
 def _by_words(
     view: View, plan: Plan, question: Question, statistics: Statistics, wanted: Callable[[Hit], bool]
-) -> list[Hit]:
+) -> tuple[list[Hit], bool]:
+    """The best chunks for the words, and whether there would have been more, of code or of what lies beside it."""
     chunks, frequency = statistics.chunks, statistics.frequency
     weight = {word: times * rarity(chunks, frequency[word]) for word, times in plan.weights.items()}
     words = sorted(weight, key=lambda word: (-weight[word], word))[:_MOST_WORDS]
     weighted = [(name, word, boost * plan.weights[word]) for word in words for name, boost in _FIELDS]
-    beside = view.proposals(weighted, "beside", _share(question, _BESIDE_SHARE), wanted)
-    return [*view.proposals(weighted, "code", max(1, question.candidates - len(beside)), wanted), *beside]
+    most_beside = _share(question, _BESIDE_SHARE)
+    beside = view.proposals(weighted, "beside", most_beside, wanted)
+    most_code = max(1, question.candidates - len(beside))
+    code = view.proposals(weighted, "code", most_code, wanted)
+    return [*code, *beside], len(beside) >= most_beside or len(code) >= most_code
 
 
 def _share(question: Question, share: float) -> int:
@@ -313,13 +318,25 @@ def _one_a_symbol(found: list[Ranked]) -> Iterable[Ranked]:
             yield each
 
 
+def _identity(layer: Layer | None) -> tuple[str, str] | None:
+    return (layer.name, layer.head) if layer is not None else None
+
+
+def _replaced(layer: Layer) -> OverlayNotReady:
+    said = f"{printable(layer.name)} is no longer indexed as it was" if layer.name else "The index was replaced"
+    return OverlayNotReady(f"{said} when the call began", ref=layer.name or layer.ref, remedy="Call again.")
+
+
 def searching(index: ProjectIndex, opened: Opened, layer: Layer | None = None) -> Iterator[View]:
     """A view of a ref's layer, or of the working tree's, and another one where the index moved on while it was used:
-    at most three."""
+    at most three. Raises where the layer that was found is another by now, or none: its commit is not shown there."""
     ref = layer.id if layer is not None and layer.name else None
+    seen: Layer | None = None
     for _ in range(_TRIES):
         with viewing(opened.store, opened.lexical, str(index.root), index.damage.hidden, ref) as view:
-            if view is None:
+            if view is None or (ref is not None and _identity(view.layer) != _identity(layer)):
+                if seen is None and layer is not None:
+                    raise _replaced(layer)
                 return
             yield view
             seen = view.layer

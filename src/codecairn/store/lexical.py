@@ -20,13 +20,14 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from codecairn.beside import place_of
-from codecairn.errors import CairnError, IndexIncompatible
+from codecairn.errors import Busy, CairnError, IndexIncompatible
 from codecairn.store.footers import Footers
 from codecairn.store.version import FileVersion, unpacked_lines
 from codecairn.words import analysed
@@ -36,6 +37,7 @@ DIFFERENCE = "difference"
 _HEAP = 30_000_000
 """Bytes for the writer's one thread. With tantivy's least (15 MB) a repository of 500,000 lines is cut in pieces
 that are merged again at twice the cost."""
+_LOCK_PATIENCE_S, _LOCK_GLANCE_S = 10.0, 0.01
 
 
 class Lexical:
@@ -74,11 +76,25 @@ class Lexical:
     def writing(self) -> Iterator[Writing]:
         """A batch: what was added and deleted is there after `commit`, or not at all."""
         with _translating(self._folder):
-            writer = self._index.writer(heap_size=_HEAP, num_threads=1)
+            writer = self._writer()
             try:
                 yield Writing(writer)
             finally:
                 writer.wait_merging_threads()  # frees tantivy's lock, which an error's traceback would keep
+
+    def _writer(self) -> Any:
+        """Who writes holds the project's lock, so tantivy's own is at most a breath behind: a process that is being
+        started holds a copy of every open file until it runs its program."""
+        deadline = time.monotonic() + _LOCK_PATIENCE_S
+        while True:
+            try:
+                return self._index.writer(heap_size=_HEAP, num_threads=1)
+            except ValueError as error:
+                if "LockBusy" not in str(error):
+                    raise
+                if time.monotonic() >= deadline:
+                    raise Busy("The lexical index is being written by another process") from error
+            time.sleep(_LOCK_GLANCE_S)
 
 
 class Searching:
