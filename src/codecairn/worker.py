@@ -8,6 +8,7 @@ job its Outcomes and an empty one. It ends when its stdin does, so none outlives
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import gc
 import os
 import sys
@@ -20,6 +21,8 @@ from msgspec import Struct
 from codecairn.index.digest import Outcome, digest, digest_blob
 
 _MOST_MEMORY = 4 << 30
+_LONGEST_FILE_S = 60.0
+"""Whoever started this ends it sooner; where that one was killed, a file that takes for ever must not."""
 
 
 class Job(Struct, frozen=True, array_like=True):
@@ -62,8 +65,10 @@ def _serve(source: IO[bytes], sink: IO[bytes]) -> None:
         job = msgspec.msgpack.decode(frame, type=Job)
         root = Path(job.root)
         for path in job.paths:
+            faulthandler.dump_traceback_later(_LONGEST_FILE_S, exit=True)
             outcome = _digest(root, job, path)
             write_frame(sink, msgspec.msgpack.encode(outcome))
+        faulthandler.cancel_dump_traceback_later()
         write_frame(sink, b"")
 
 

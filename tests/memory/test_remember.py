@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from codecairn import tools
+from codecairn.config import Settings
+from codecairn.project import Projects
 from codecairn.redact import secret_in
 from codecairn.store.discoveries import Discoveries
 from codecairn.store.memory import Memory
 from tests.memory.conftest import HOUSE, TOKENS, refusal, value_of
 from tests.registry.samples import assert_conforms
 from tests.search.conftest import Asking
+from tests.support.doors import open_door, service
+from tests.support.repo import Repo
 
 Own = Callable[..., Asking]
 
@@ -208,3 +215,18 @@ def test_before_there_is_an_index_a_symbol_is_taken_at_its_word(own: Own) -> Non
     assert (found["status"], found["symbol"]) == ("unknown", "TokenStore.refresh")
     assert "not indexed" in found["status_reason"]
     assert TOKENS in str(HOUSE["app/auth/tokens.py"])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be deleted there")
+def test_a_memory_deleted_under_a_server_keeps_what_is_said_afterwards(tmp_path: Path) -> None:
+    """It went into the deleted file, was acknowledged, and was gone with the server."""
+    repo = Repo.create(tmp_path / "project")
+    repo.commit("start", {"a.py": "def a(): ...\n"})
+    home = tmp_path / "home"
+    said = {"type": "rule", "content": "Never write into a file that is gone."}
+    with open_door("memory", service(repo.path, data=home)) as door:
+        assert not door.call("remember", said).is_error
+        shutil.rmtree(home)
+        assert not door.call("remember", {**said, "content": "Said when the folder was gone."}).is_error
+    again = Projects(Settings(roots=(repo.path,), data=home)).current()
+    assert [row.content for row in again.discoveries.all()] == ["Said when the folder was gone."]

@@ -20,13 +20,11 @@ from tests.support.doors import DOORS, Answer, Door, open_door, service
 from tests.support.pages import bent_to, place_of
 from tests.support.repo import Repo
 
-FILES: dict[str, str | bytes] = {
-    **{
-        f"m{number:02}.py": f"from core import target\n\n\ndef helper_{number:02}():\n    return target()\n"
-        for number in range(12)
-    },
-    "core.py": "def target():\n    return 1\n\n\ndef other():\n    return target()\n",
+MODULES: dict[str, str | bytes] = {
+    f"m{number:02}.py": f"from core import target\n\n\ndef helper_{number:02}():\n    return target()\n"
+    for number in range(12)
 }
+FILES = {**MODULES, "core.py": "def target():\n    return 1\n\n\ndef other():\n    return target()\n"}
 
 
 @dataclass(frozen=True)

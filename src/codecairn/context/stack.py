@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from codecairn.paths import Guard
 from codecairn.source.content import Content, read_text
@@ -17,6 +18,8 @@ _LARGEST = 1 << 20
 _MOST_DEPENDENCIES = 12
 _MOST_COMMANDS = 10
 _LONGEST_COMMAND = 100
+_LONGEST_LINE = 2_000
+_MOST_DOTS = 200
 _NAME = re.compile(r"[A-Za-z0-9@][\w.@/\-]*")
 _TARGET = re.compile(r"^([A-Za-z][\w.-]*)\s*:(?!=)", re.MULTILINE)
 _GO_NEED = re.compile(r"^\s*(?:require\s+)?([\w.-]+\.[\w.-]+/\S+)\s+v\S+(?!.*// indirect)\s*$", re.MULTILINE)
@@ -72,8 +75,20 @@ def _clean(values: list[str]) -> tuple[str, ...]:
     return tuple(one_line(str(each), _LONGEST_COMMAND) for each in values)
 
 
+def _toml(text: str) -> dict[str, Any]:
+    """What a TOML file says; the reader's time goes with the square of a key's parts."""
+    if any(line.count(".") > _MOST_DOTS for line in text.splitlines()):
+        raise ValueError("a key of too many parts")
+    return tomllib.loads(text)
+
+
+def _short_lines(text: str) -> str:
+    """The lines that may be declarations; in a longer one an expression could look for ever."""
+    return "\n".join(line for line in text.splitlines() if 0 < len(line) <= _LONGEST_LINE)
+
+
 def _pyproject(text: str) -> _Said:
-    data = tomllib.loads(text)
+    data = _toml(text)
     project, poetry = data.get("project", {}), data.get("tool", {}).get("poetry", {})
     needs = [_bare(each) for each in project.get("dependencies", [])] or [
         name for name in poetry.get("dependencies", {}) if name != "python"
@@ -99,7 +114,7 @@ def _package(text: str) -> _Said:
 
 
 def _cargo(text: str) -> _Said:
-    data = tomllib.loads(text)
+    data = _toml(text)
     package, workspace = data.get("package", {}), data.get("workspace", {})
     facts = [f"edition {package['edition']}"] if isinstance(package.get("edition"), str) else []
     facts += [f"workspace of {', '.join(map(str, workspace['members'][:8]))}"] if workspace.get("members") else []
@@ -108,6 +123,7 @@ def _cargo(text: str) -> _Said:
 
 
 def _go(text: str) -> _Said:
+    text = _short_lines(text)
     version = re.search(r"^go (\S+)", text, re.MULTILINE)
     module = re.search(r"^module (\S+)", text, re.MULTILINE)
     facts = [f"Go {version[1]}"] if version else []
@@ -122,20 +138,24 @@ def _composer(text: str) -> _Said:
 
 
 def _makefile(text: str) -> _Said:
+    text = _short_lines(text)
     names = dict.fromkeys(name for name in _TARGET.findall(text) if "." not in name)
     return _Said(commands=[f"make {name}" for name in names])
 
 
 def _gemfile(text: str) -> _Said:
+    text = _short_lines(text)
     return _Said(dependencies=_GEM.findall(text))
 
 
 def _requirements(text: str) -> _Said:
+    text = _short_lines(text)
     lines = (line.split("#")[0].strip() for line in text.splitlines())
     return _Said(dependencies=[_bare(line) for line in lines if line and not line.startswith("-")])
 
 
 def _tox(text: str) -> _Said:
+    text = _short_lines(text)
     return _Said(commands=[f"tox -e {name}" for name in _TOX.findall(text) if name and "{" not in name] or ["tox"])
 
 

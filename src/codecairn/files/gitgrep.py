@@ -155,12 +155,15 @@ class GitGrep:
         return _Files(text | empty, frozenset(files) - text - empty, ids)
 
 
+_RUNAWAY = ("match limit exceeded", "JIT stack limit reached")
+
+
 def _is_regular(entry: Entry) -> bool:
     return not entry.is_link and not entry.is_submodule and not entry.is_lacking_folder
 
 
 def _explained(query: Query, finished: Finished) -> CairnError:
-    if "match limit exceeded" in finished.complaint:
+    if any(each in finished.complaint for each in _RUNAWAY):
         too_long = "matching it takes too long on some line: it has repetitions inside repetitions"
         return InvalidPattern("Invalid regex pattern", pattern=query.pattern, details=too_long)
     _, quoted, reason = finished.complaint.partition(f"'{query.pattern}': ")

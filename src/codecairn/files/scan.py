@@ -69,7 +69,9 @@ def _compiled(pattern: str, is_case_sensitive: bool) -> Any:
     try:
         return re2.compile(f"(?m:{pattern})".encode(), options)
     except (re2.error, ValueError) as error:
-        raise InvalidPattern("Invalid regex pattern", pattern=pattern, details=str(error)) from error
+        said = error.args[0] if error.args else error
+        details = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+        raise InvalidPattern("Invalid regex pattern", pattern=pattern, details=details) from error
 
 
 def _places(expression: Any, text: bytes) -> Iterator[Place]:

@@ -44,6 +44,7 @@ _PROJECT_FILES = frozenset(
 )  # fmt: skip
 """A file of this name says, by being there, that none of its folder's files is listed (walk.py)."""
 _LARGEST_GO_MOD = 1 << 18
+_LONGEST_MODULE = 500
 
 Progress = Callable[[int, int, str], None]
 
@@ -301,5 +302,5 @@ def go_module(root: Path) -> dict[str, str | None]:
     for line in content.text.decode("utf-8", "replace").splitlines():
         words = line.split("//", 1)[0].split()
         if len(words) == 2 and words[0] in ("module", "go"):
-            said["module" if words[0] == "module" else "go_version"] = words[1].strip('"')
+            said["module" if words[0] == "module" else "go_version"] = words[1].strip('"')[:_LONGEST_MODULE]
     return said

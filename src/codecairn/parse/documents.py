@@ -114,9 +114,13 @@ def _front_matter(lines: list[str]) -> int:
     return next((number for number, line in enumerate(lines[1:], 2) if line in ("---", "...")), 0)
 
 
+_LONGEST_TITLE = 1_000
+"""Characters of a heading that are looked at: the time goes with their square where brackets stay open."""
+
+
 def _plain(title: str) -> str:
     """A title without the marks of links, code and emphasis."""
-    text = re.sub(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])", r"\1", title)
+    text = re.sub(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])", r"\1", title[:_LONGEST_TITLE])
     return " ".join(re.sub(r"[`*]+|<[^>]*>|\{#[^}]*\}", "", text).split())
 
 

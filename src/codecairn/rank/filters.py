@@ -150,7 +150,9 @@ def _compiled(pattern: str, param: str) -> Any:
     try:
         return re2.compile(_translated(pattern), _options())
     except (re2.error, ValueError) as error:
-        raise InvalidInput(f"Malformed glob: {printable(pattern)}", param=param, reason=str(error)) from error
+        said = error.args[0] if error.args else error
+        reason = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+        raise InvalidInput(f"Malformed glob: {printable(pattern)}", param=param, reason=printable(reason)) from error
 
 
 def _translated(pattern: str) -> str:

@@ -20,7 +20,8 @@ from codecairn.source.walk import is_test
 from codecairn.store.view import FileRow, View
 
 CONFIG = re.compile(r"(?:^|/)[jt]sconfig[^/]*\.json$")
-_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*[\s\S]*?\*/|,(?=\s*[}\]])')
+# What is not closed goes to the end: looking for its end again from each later mark would take the square of the time.
+_COMMENT = re.compile(r'("(?:\\.|[^"\\])*(?:"|\Z|\\\Z))|//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)|,(?=\s*[}\]])')
 _BUILT = frozenset({"dist", "lib", "build", "out", "esm", "cjs", "es", "types"})
 _ENTRIES = ("source", "types", "typings", "module", "main")
 _DEEPEST = 5

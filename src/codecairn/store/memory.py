@@ -73,14 +73,27 @@ class Memory:
         self._lock = threading.Lock()
         self._usage: dict[str, Usage] = {}
         self._seen: int | None = None
+        self._path = path
         try:
-            self._database = sqlite3.connect(
-                path, timeout=_BUSY_MS / 1000, isolation_level=None, check_same_thread=False
-            )
-            _prepare(self._database)
+            self._open()
         except sqlite3.Error as error:
             raise _unusable(path, error) from error
-        self._path = path
+
+    def _open(self) -> None:
+        self._database = sqlite3.connect(
+            self._path, timeout=_BUSY_MS / 1000, isolation_level=None, check_same_thread=False
+        )
+        _prepare(self._database)
+        self._file = _identity(self._path)
+
+    def _current(self) -> sqlite3.Connection:
+        """The database at the path: one that was deleted or replaced since would take what is written with it."""
+        if _identity(self._path) != self._file:
+            self._database.close()
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._seen = None
+            self._open()
+        return self._database
 
     def track(self, identity: str, now: str) -> Usage:
         """Count one use, in one statement, so that no two processes can lose one between them."""
@@ -91,8 +104,8 @@ class Memory:
         )
         with self._lock:
             try:
-                ((count, last_used),) = self._database.execute(statement, (identity, now)).fetchall()
-            except sqlite3.Error as error:
+                ((count, last_used),) = self._current().execute(statement, (identity, now)).fetchall()
+            except (sqlite3.Error, OSError) as error:
                 raise _unusable(self._path, error) from error
             self._usage = {**self._usage, identity: Usage(count, last_used)}
             return self._usage[identity]
@@ -101,12 +114,13 @@ class Memory:
         """Every count; the dict is never changed after it is returned."""
         with self._lock:
             try:
-                version = self._database.execute("PRAGMA data_version").fetchone()[0]
+                database = self._current()
+                version = database.execute("PRAGMA data_version").fetchone()[0]
                 if version != self._seen:
-                    rows = self._database.execute("SELECT id, count, last_used FROM usage").fetchall()
+                    rows = database.execute("SELECT id, count, last_used FROM usage").fetchall()
                     self._usage = {identity: Usage(count, last) for identity, count, last in rows}
                     self._seen = version
-            except sqlite3.Error as error:
+            except (sqlite3.Error, OSError) as error:
                 raise _unusable(self._path, error) from error
             return self._usage
 
@@ -115,7 +129,11 @@ class Memory:
         """The database to ask; one thread at a time."""
         with self._lock:
             try:
-                yield self._database
+                database = self._current()
+            except (sqlite3.Error, OSError) as error:
+                raise _unusable(self._path, error) from error
+            try:
+                yield database
             except sqlite3.Error as error:
                 raise _unusable(self._path, error) from error
 
@@ -177,7 +195,16 @@ def _migrate(database: sqlite3.Connection) -> None:
     database.execute("COMMIT")
 
 
-def _unusable(path: Path, error: sqlite3.Error) -> CairnError:
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file lies at a path; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _unusable(path: Path, error: sqlite3.Error | OSError) -> CairnError:
     return CairnError(
         f"The memory of this project cannot be used: {error}",
         remedy=f"Look at {path}: restore it from a backup, free the disk, or move it aside to start afresh.",
