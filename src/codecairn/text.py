@@ -32,7 +32,9 @@ BINARY_KINDS = {
     "libraries": {".a", ".class", ".dll", ".dylib", ".exe", ".o", ".pyc", ".so", ".wasm"},
 }
 
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+BIDI = r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+"""Marks that change the order in which a terminal shows what follows them."""
+_UNPRINTABLE = re.compile(rf"[\x00-\x1f\x7f-\x9f\u2028\u2029{BIDI}]")
 
 CHARACTERS_PER_TOKEN = 3.5
 """Measured on code and Markdown with common tokenisers: 3.2 to 4.1. Low, so that a cap in tokens is kept."""

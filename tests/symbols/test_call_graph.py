@@ -264,21 +264,22 @@ def test_the_command_prints_a_tree_of_each_side(milled: Built, monkeypatch: pyte
     assert ran.exit_code == 0, ran.output
     assert ran.stdout.splitlines() == [
         "mill.grind.grind  mill/grind.py:16",
-        "called by",
-        "  mill.baker.bake  mill/baker.py:6",
-        "    mill.baker.LOAF  mill/baker.py:13",
-        "  tests.test_mill.test_grind  tests/test_mill.py:5",
-        "calls",
-        "  mill.grind.Stone  mill/grind.py:17",
-        "    mill.grind.weigh  mill/grind.py:6",
-        "  mill.grind.Stone.turn  mill/grind.py:18, 19",
-        "    mill.grind.weigh ↑  mill/grind.py:9",
+        "Called by:",
+        "  bake  mill/baker.py:6",
+        "    LOAF  mill/baker.py:13",
+        "  test_grind  tests/test_mill.py:5",
+        "Calls:",
+        "  Stone  mill/grind.py:17",
+        "    weigh  mill/grind.py:6",
+        "  Stone.turn  mill/grind.py:18,19",
+        "    weigh ↑  mill/grind.py:9",
+        "1 leave the project.",
     ]
 
 
 def test_a_circle_is_printed_once(milled: Built, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = cairn(milled, monkeypatch, "even", "--direction", "callees", "--depth", 5).stdout.splitlines()
-    assert lines[2:] == ["  mill.grind.odd  mill/grind.py:23", "    mill.grind.even ↑  mill/grind.py:27"]
+    assert lines[2:] == ["  odd  mill/grind.py:23", "    even ↑  mill/grind.py:27"]
 
 
 SVG = "{http://www.w3.org/2000/svg}"

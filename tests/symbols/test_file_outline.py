@@ -222,16 +222,16 @@ def test_the_command_draws_files_and_folders(home: Path) -> None:
     assert ran.exit_code == 0, ran.output
     lines = ran.stdout.splitlines()
     assert lines[0] == "bank/ledger.py  python, 30 lines"
-    assert lines[3] == "       9-11    method __init__  def __init__(self, owner: str) -> None"
-    assert "bank/tests/  1 files" in lines
+    assert lines[3] == "     9-11    def __init__(self, owner: str) -> None"
+    assert "bank/tests/  1" in lines
     assert "bank/tests/test_ledger.py  python, 2 lines" in lines
 
 
 def test_the_command_reads_a_file_that_no_index_knows(home: Path, tmp_path: Path) -> None:
     ignored = home / "build" / "made.py"
-    assert cairn(ignored).stdout.splitlines()[1:] == ["        1-2  fn made  def made() -> None"]
+    assert cairn(ignored).stdout.splitlines()[1:] == ["      1-2  def made() -> None"]
     (tmp_path / "alone.go").write_text("package a\n\nfunc F() {}\n", encoding="utf-8")
-    assert cairn(tmp_path / "alone.go").stdout.splitlines()[1:] == ["        3-3  fn F  func F()"]
+    assert cairn(tmp_path / "alone.go").stdout.splitlines()[1:] == ["        3  func F()"]
     (tmp_path / "notes.bin").write_bytes(b"\0\1")
     assert cairn(tmp_path / "notes.bin").exit_code == 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from codecairn.cli import main
 from codecairn.reading import DEFAULT_CHARACTERS
 from tests.registry.samples import assert_conforms
 from tests.search.conftest import Asking, Built, Doors
-from tests.support.doors import DOORS
+from tests.support.doors import DOORS, JSON_DOORS
 from tests.support.pages import place_of
 from tests.symbols.conftest import LEDGER, refusal, value_of
 
@@ -52,7 +53,8 @@ def test_a_definition_is_found_with_its_source_at_every_door(door_name: str, gat
     assert each["symbol_id"].startswith("sym_")
     assert answer.value["metadata"]["freshness_status"] == "fresh"
     assert answer.value["metadata"]["result_completeness"] == "complete"
-    assert json.loads(answer.text)["symbols"] == answer.value["symbols"]
+    if door_name in JSON_DOORS:
+        assert json.loads(answer.text)["symbols"] == answer.value["symbols"]
 
 
 @pytest.mark.requirement("ruling/registry/same-value-every-door")
@@ -261,13 +263,15 @@ def cairn(built: Built, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Res
     return CliRunner().invoke(main, ["symbol", *arguments, "--root", str(built.root)])
 
 
-def test_the_command_prints_the_source_with_its_lines(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_prints_the_source_as_it_is(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = cairn(built, monkeypatch, "Savings.withdraw")
     assert ran.exit_code == 0, ran.output
-    head, *lines = ran.stdout.splitlines()
-    assert head == "bank/ledger.py:24  method bank.ledger.Savings.withdraw"
-    source = LEDGER.split("\n")
-    assert [source[int(line[:6]) - 1] for line in lines] == [line[8:] for line in lines]
+    count, head, *lines = ran.stdout.splitlines()
+    assert count == "1 symbol"
+    found = re.fullmatch(r"bank/ledger\.py:(\d+)-(\d+)  method bank\.ledger\.Savings\.withdraw", head)
+    assert found is not None, head
+    assert lines[-1] == LEDGER.split("\n")[int(found[2]) - 1]
+    assert "\n".join(lines) in LEDGER
 
 
 def test_the_command_answers_in_json_and_fails_with_the_remedy(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,8 @@ import click
 
 from codecairn.cli.index import bring_up, called, root_option
 from codecairn.cli.search import project_around
+from codecairn.cli.show import show
+from codecairn.reading.references import print_graph
 
 
 @click.command(help="Who calls a symbol and what it calls, several calls far. Indexes the project if need be.")
@@ -31,10 +31,8 @@ def command(
     graph = called("get_call_graph", {"workspace": project, "ref": ref, **asked})
     if svg is not None:
         _draw(graph, svg)
-    if structured:
-        click.echo(json.dumps(graph, indent=2, ensure_ascii=False))
-    elif svg is None:
-        _print(graph, direction)
+    if structured or svg is None:
+        show(print_graph, graph, structured=structured, direction=direction)
 
 
 def _draw(graph: dict[str, Any], file: Path) -> None:
@@ -45,41 +43,3 @@ def _draw(graph: dict[str, Any], file: Path) -> None:
     except OSError as error:
         raise click.ClickException(f"{file}: {error.strerror}") from error
     click.echo(f"{len(graph['nodes'])} symbols, {len(graph['edges'])} edges: {file}", err=True)
-
-
-def _print(graph: dict[str, Any], direction: str) -> None:
-    nodes = {each["id"]: each for each in graph["nodes"]}
-    first = graph["nodes"][0]
-    click.echo(f"{click.style(first['qualified_name'], bold=True)}  {first['path']}:{first['line_start']}")
-    for side, near, far in (("callers", "to", "from"), ("callees", "from", "to")):
-        if direction in (side, "both"):
-            click.echo(click.style("called by" if side == "callers" else "calls", fg="cyan"))
-            edges: dict[int, list[dict[str, Any]]] = defaultdict(list)
-            for each in graph["edges"]:
-                edges[each[near]].append(each)
-            _print_side(nodes, edges, far, first["id"], {first["id"]}, 1)
-    for each in graph["candidates"] or ():
-        place = f"{each['path']}:{each['line_start']}"
-        click.echo(click.style(f"not {each['qualified_name']} ({place}), which has the same name", dim=True), err=True)
-    more = "" if graph["next_cursor"] is None else "; more were left out: -n"
-    said = f"{graph['unresolved_count']} calls could not be bound, {graph['external_count']} leave the project{more}"
-    click.echo(click.style(said, dim=True), err=True)
-
-
-def _print_side(
-    nodes: dict[int, dict[str, Any]], edges: dict[int, list[dict[str, Any]]], far: str, here: int, seen: set[int],
-    depth: int,
-) -> None:  # fmt: skip
-    """The edges outward, each symbol with its own once: where it is met again it only stands."""
-    outward = -1 if far == "from" else 1
-    for edge in edges[here]:
-        other = nodes[edge[far]]
-        if other["depth"] * outward <= 0 and other["id"] not in seen:
-            continue
-        lines = ", ".join(map(str, edge["lines"]))
-        again = " ↑" if other["id"] in seen else ""
-        place = click.style(f"{edge['path']}:{lines}", dim=True)
-        click.echo(f"{'  ' * depth}{other['qualified_name']}{again}  {place}")
-        if not again:
-            seen.add(other["id"])
-            _print_side(nodes, edges, far, other["id"], seen, depth + 1)

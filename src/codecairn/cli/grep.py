@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
 from codecairn.cli.index import called, root_option
 from codecairn.cli.search import project_around
+from codecairn.cli.show import show
+from codecairn.reading.grep import print_grep
 
 
 @click.command(
@@ -41,33 +41,8 @@ def command(
         "caseSensitive": case_sensitive,
         "limit": limit,
         "ref": ref,
+        "context": 2 if context else None,
     }
     answer = called("grep_codebase", asked, root=project_around(root))
-    if structured:
-        click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
-    else:
-        _print(answer, context=context)
+    show(print_grep, answer, structured=structured, context=context)
     sys.exit(0 if answer["matches"] else 1)
-
-
-def _print(answer: dict[str, Any], *, context: bool) -> None:
-    for each in answer["matches"]:
-        place = f"{click.style(each['file'], fg='cyan')}:{each['line']}:{each['column']}"
-        if not context:
-            click.echo(f"{place}: {each['text'].strip()}")
-            continue
-        click.echo(place)
-        _print_lines(each)
-    shown, total = len(answer["matches"]), answer["totalMatches"]
-    count = f"{shown} of {total} matches" if shown < total else f"{total} match{'' if total == 1 else 'es'}"
-    said = f"{count} in {answer['filesSearched']} files, {answer['searchTime']:.0f} ms, {answer['engine']}"
-    click.echo(click.style(said, dim=True), err=True)
-    if "message" in answer and total:
-        click.echo(answer["message"], err=True)
-
-
-def _print_lines(each: dict[str, Any]) -> None:
-    before, after = each["context"]["before"], each["context"]["after"]
-    for number, line in enumerate([*before, each["text"], *after], each["line"] - len(before)):
-        mark = ">" if number == each["line"] else " "
-        click.echo(f"{click.style(format(number, '>6'), dim=True)} {mark} {line}")

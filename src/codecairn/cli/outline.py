@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
+import msgspec
 
 from codecairn.cli.index import bring_up, called
 from codecairn.cli.search import project_around
+from codecairn.cli.show import paint, show
+from codecairn.reading import Reading
+from codecairn.reading.outline import outlined_file, print_outline
 
 _LARGEST_FILE = 1 << 20
 
@@ -41,48 +43,15 @@ def _outlined(path: Path, limit: int, *, structured: bool) -> bool:
         if structured or path.is_dir():
             raise
         return _read(path)
-    if structured:
-        click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
-        return True
-    _print(answer)
+    show(print_outline, answer, structured=structured)
     return True
-
-
-def _print(answer: dict[str, Any]) -> None:
-    for each in answer["folders"]:
-        click.echo(f"{click.style(each['path'] + '/', fg='cyan')}  {each['files']} files")
-    for file in answer["files"]:
-        _print_head(file["path"], file["language"], file["lines"])
-        _print_symbols(file["symbols"], 0)
-        if more := file.get("omitted_symbols"):
-            click.echo(f"{'…':>11}  {more} more")
-    for warning in answer["metadata"].get("warnings", ()):
-        click.echo(f"warning: {warning}", err=True)
-    if answer["next_cursor"] is not None:
-        click.echo(click.style(f"more of {answer['total_symbols']} symbols: -n", dim=True), err=True)
-
-
-def _print_symbols(symbols: list[dict[str, Any]], depth: int) -> None:
-    for each in symbols:
-        lines = (each["line_start"], each["line_end"])
-        _print_symbol(lines, depth, each["kind"], each["name"], each.get("signature", ""))
-        _print_symbols(each.get("children", []), depth + 1)
-
-
-def _print_head(path: object, language: str, lines: int) -> None:
-    click.echo(click.style(f"{path}", bold=True) + f"  {language}, {lines} lines")
-
-
-def _print_symbol(lines: tuple[int, int], depth: int, kind: str, name: str, signature: str) -> None:
-    place = f"{lines[0]}-{lines[1]}"
-    click.echo(f"{place:>11}  {'  ' * depth}{kind} {click.style(name, bold=True)}  {signature}".rstrip())
 
 
 def _read(path: Path) -> bool:
     """The outline of a file that no index knows, from the file itself."""
     from codecairn.parse.language import language_of
     from codecairn.parse.tags import extract
-    from codecairn.rank.explain import SHORT_KINDS
+    from codecairn.tools.outline import nested_symbols
 
     source = path.read_bytes() if path.stat().st_size <= _LARGEST_FILE else b""
     language = language_of(path.name, source)
@@ -90,12 +59,9 @@ def _read(path: Path) -> bool:
         click.echo(f"{path}: not in a language that is known, empty, or over 1 MB", err=True)
         return False
     facts = extract(language, source)
-    _print_head(path, language.data.name, facts.lines)
-    depths: list[int] = []
-    for each in facts.symbols:
-        depths.append(depths[each.parent] + 1 if each.parent >= 0 else 0)
-        kind = SHORT_KINDS.get(each.kind, each.kind)
-        _print_symbol((each.start_line, each.end_line), depths[-1], kind, each.name, each.signature)
+    symbols = msgspec.to_builtins(nested_symbols(facts.symbols))
+    about = {"path": str(path), "language": language.data.name, "lines": facts.lines, "symbols": symbols}
+    click.echo("\n".join(outlined_file(about, Reading(paint=paint))))
     if facts.error_nodes:
         click.echo(f"{facts.error_nodes} stretches could not be read by the grammar", err=True)
     return True

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import click
 
 from codecairn.cli.index import bring_up, called, root_option
 from codecairn.cli.search import project_around
+from codecairn.cli.show import show
+from codecairn.reading.references import print_references
 
 _KINDS = ["imports", "calls", "implements", "extends", "references"]
 
@@ -41,35 +40,5 @@ def command(
     bring_up(project, ref)
     meant = {"symbol_name": symbol, "workspace": project, "path": path, "line": line, "ref": ref}
     answer = called("find_references", {**meant, "kind": kind, "limit": limit, "include_unresolved": unresolved})
-    if structured:
-        click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
-    else:
-        _print(answer)
+    show(print_references, answer, structured=structured)
     sys.exit(0 if answer["references"] else 1)
-
-
-def _print(answer: dict[str, Any]) -> None:
-    for each in (answer, *(answer["candidates"] or ())):
-        _print_symbol(each)
-    if answer["candidates"]:
-        click.echo("The name has several symbols: qualify it, or give --path, to see one whole.", err=True)
-
-
-def _print_symbol(answer: dict[str, Any]) -> None:
-    _print_rows(answer["references"])
-    if answer.get("unresolved"):
-        click.echo(click.style("could not be bound:", fg="yellow"))
-        _print_rows(answer["unresolved"])
-    symbol, shown = answer["symbol"], len(answer["references"])
-    counted = f"{shown} of {answer['total_references']}" if shown < answer["total_references"] else str(shown)
-    said = f"{counted} references to {symbol['qualified_name']} ({symbol['path']}:{symbol['line_start']})"
-    click.echo(click.style(f"{said}, {answer['unresolved_count']} more uses of the name unbound", dim=True), err=True)
-
-
-def _print_rows(rows: list[dict[str, Any]]) -> None:
-    for path, group in groupby(rows, key=lambda row: row["path"]):
-        click.echo(click.style(path, fg="cyan"))
-        for row in group:
-            number = click.style(format(row["line_start"], ">6"), dim=True)
-            where = click.style(f"{row['edge_type']} in {row['from_symbol']['name']}", dim=True)
-            click.echo(f"{number}  {row['context'][:120]}  {where}")

@@ -1,11 +1,13 @@
-"""Lines of source as they are written, safe on a terminal: control characters are spelled out, tabs stay."""
+"""Lines of source as they are written, safe on a terminal: control and direction marks are spelled out, tabs stay."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
+from codecairn.text import BIDI
+
+_CONTROL = re.compile(rf"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029{BIDI}]")
 _MARGIN = re.compile(r"[ \t]*")
 
 

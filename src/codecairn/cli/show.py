@@ -1,0 +1,34 @@
+"""Prints an answer on the terminal, by the printer that makes the text of its tool."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from codecairn.reading import Printer, Reading, Role
+
+_WHOLE = 1 << 30
+"""Characters: a terminal scrolls, so nothing is cut that was asked for."""
+_STYLES: dict[Role, dict[str, Any]] = {
+    "path": {"fg": "cyan"}, "strong": {"bold": True}, "dim": {"dim": True}, "mark": {"fg": "yellow"},
+    "added": {"fg": "green"}, "removed": {"fg": "red"},
+}  # fmt: skip
+
+
+def show(printer: Printer, answer: dict[str, Any], *, structured: bool = False, **params: Any) -> None:
+    """As the printer says it, in colours on a terminal; as JSON for who wants the value."""
+    if structured:
+        click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+        return
+    click.echo(printer(answer, Reading(params, _WHOLE, paint, onward=_more)))
+
+
+def paint(text: str, role: Role) -> str:
+    return click.style(text, **_STYLES[role])
+
+
+def _more(cursor: str) -> str:
+    del cursor
+    return "a larger -n"
