@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -47,6 +47,8 @@ class Project:
 
     root: Path
     settings: Settings = field(default_factory=Settings)
+    on_use: Callable[[ProjectIndex], None] | None = None
+    """Who keeps an index up that somebody asks about."""
 
     @cached_property
     def git(self) -> Git:
@@ -84,7 +86,9 @@ class Project:
     def index(self) -> ProjectIndex:
         settings = self.settings
         home, embeddings = lambda: data_folder(settings), settings.embeddings
-        return ProjectIndex(self.root, self.git, self.guard, home, embeddings, ImportCounter())
+        index = ProjectIndex(self.root, self.git, self.guard, home, embeddings, ImportCounter())
+        index.on_use = self.on_use or index.on_use
+        return index
 
     @cached_property
     def leases(self) -> Leases:
@@ -120,6 +124,7 @@ class Projects:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.on_use: Callable[[ProjectIndex], None] | None = None
         self._open: dict[Path, Project] = {}
         self._lock = threading.Lock()
         self._ordered = [self._usable(root) for root in settings.roots]
@@ -170,7 +175,7 @@ class Projects:
 
     def open(self, root: Path) -> Project:
         with self._lock:
-            return self._open.setdefault(root, Project(root, self.settings))
+            return self._open.setdefault(root, Project(root, self.settings, self.on_use))
 
     def ended(self, connection: str) -> None:
         """A connection is gone, and with it what kept the refs it was on."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from codecairn.errors import NotReady, OverlayNotReady, ProjectNotFound
+from codecairn.errors import CairnError, NotReady, OverlayNotReady, ProjectNotFound
 from codecairn.index.overlays import last_ref_use, lease_of, note_ref_use
 from codecairn.index.standing import LIVE, Standing, scope_of, standing
 from codecairn.project import Project
@@ -42,20 +42,25 @@ def list_refs(call: Call, *, workspace: Workspace = None) -> RefList:
     """Which branches, tags and commits are indexed, and at which commit. Use it before asking about a `ref`."""
     project = project_of(call, workspace)
     stands = looked_at(call, project)
-    if stands.indexing == "indexing" and (stands.opened is None or stands.layer is None):
-        raise OverlayNotReady("The project is being indexed for the first time", remedy="Call again in a moment.")
-    if stands.opened is None or stands.indexing == "not_indexed":
-        raise ProjectNotFound(
-            f"Nothing is indexed at {project.root}", details=stands.warnings, remedy="Run index_codebase there first."
-        )
     in_git = is_repository(project.git, call.cancel)
     refs = _refs(call, project, stands) if in_git else _only_the_files(stands)
+    if not refs and stands.layer is None:
+        raise _nothing_yet(project, stands)
     return RefList(refs=refs, total_refs=len(refs), vcs_mode=in_git, metadata=stands.metadata())
+
+
+def _nothing_yet(project: Project, stands: Standing) -> CairnError:
+    if stands.indexing == "indexing":
+        return OverlayNotReady("The project is being indexed for the first time", remedy="Call again in a moment.")
+    return ProjectNotFound(
+        f"Nothing is indexed at {project.root}", details=stands.warnings, remedy="Run index_codebase there first."
+    )
 
 
 def _refs(call: Call, project: Project, stands: Standing) -> list[IndexedRef]:
     opened = stands.opened
-    assert opened is not None
+    if opened is None:
+        return []
     here = tips(project.git, call.cancel)
     layers = opened.store.refs(scope_of(project.index, opened, call.cancel).key)
     base, rows = next((each.head for each in layers if each.base is None), ""), []
@@ -92,7 +97,7 @@ def _status(layer: Layer, here: dict[str, str]) -> str:
 def _only_the_files(stands: Standing) -> list[IndexedRef]:
     layer, opened = stands.layer, stands.opened
     if layer is None or opened is None:
-        raise NotReady("Project not indexed", details=stands.warnings)
+        return []
     totals = opened.store.totals(layer.id)
     return [
         IndexedRef(
