@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -52,6 +52,8 @@ class Project:
 
     root: Path
     settings: Settings = field(default_factory=Settings)
+    on_use: Callable[[ProjectIndex], None] | None = None
+    """Who keeps an index up that somebody asks about."""
 
     @cached_property
     def git(self) -> Git:
@@ -90,7 +92,9 @@ class Project:
     def index(self) -> ProjectIndex:
         settings = self.settings
         home, embeddings = lambda: data_folder(settings), settings.embeddings
-        return ProjectIndex(self.root, self.git, self.guard, home, embeddings, ImportCounter())
+        index = ProjectIndex(self.root, self.git, self.guard, home, embeddings, ImportCounter())
+        index.on_use = self.on_use or index.on_use
+        return index
 
     @cached_property
     def leases(self) -> Leases:
@@ -153,6 +157,7 @@ class Projects:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.on_use: Callable[[ProjectIndex], None] | None = None
         self._open: OrderedDict[Path, Project] = OrderedDict()
         self._alive: WeakValueDictionary[Path, Project] = WeakValueDictionary()
         self._lock = threading.Lock()
@@ -206,7 +211,7 @@ class Projects:
         with self._lock:
             project = self._alive.get(root)
             if project is None:
-                project = self._alive[root] = Project(root, self.settings)
+                project = self._alive[root] = Project(root, self.settings, self.on_use)
             self._open[root] = project
             self._open.move_to_end(root)
             idle = self._take_idle()

@@ -55,8 +55,7 @@ class Indexed:
         return self.project.index.index(Options(tests, vendor), force=force, cancel=Cancel())
 
     def stands(self) -> Standing:
-        """How the index stands, looked at now and not from memory."""
-        self.project.index.looked = None
+        """How the index stands now."""
         return standing(self.project.index, Cancel())
 
     def versions(self) -> dict[str, int]:

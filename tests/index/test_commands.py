@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from codecairn.cancel import Cancel
 from codecairn.cli import main
-from tests.index.conftest import PYTHON
+from codecairn.errors import Cancelled
+from codecairn.index.run import Options
+from tests.index.conftest import PYTHON, Open
 from tests.support.repo import Repo
 
 
@@ -120,3 +123,32 @@ def test_a_damaged_index_is_listed_as_such(repo: Repo, home: Path) -> None:
     assert cairn("index", repo.path).exit_code == 0
     (listed,) = structured("projects")
     assert listed["problem"] == ""
+
+
+@pytest.mark.requirement("ruling/metadata/interrupted-said")
+def test_status_after_an_interrupt_says_so_and_how_to_go_on(repo: Repo, indexed: Open) -> None:
+    repo.commit("start", {"a.py": PYTHON, "b.py": PYTHON})
+    project, cancel = indexed(repo.path), Cancel()
+
+    def stop(done: int, total: int, said: str) -> None:
+        del total, said
+        if done:
+            cancel.set()
+
+    with pytest.raises(Cancelled):
+        project.project.index.index(Options(), force=False, cancel=cancel, progress=stop)
+    said = cairn("status", repo.path)
+    assert "Indexing was interrupted: 0 of 2 files are there" in said.stdout
+    assert "cairn index" in said.stdout
+    assert "None" not in said.stdout
+    assert cairn("index", repo.path).exit_code == 0
+    after = cairn("status", repo.path).stdout
+    assert "2 files: 2 indexed (0 of them as text alone), 0 listed and not read" in after
+
+
+def test_status_says_what_it_counts(repo: Repo) -> None:
+    repo.commit("start", {"a.py": PYTHON, "notes.md": "# Notes\n", "logo.png": b"\x89PNG\0"})
+    cairn("index", repo.path)
+    said = cairn("status", repo.path).stdout
+    assert "3 files: 2 indexed (1 of them as text alone), 1 listed and not read" in said
+    assert "left out, by reason" in said

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from codecairn.index import standing
 from tests.index.conftest import PYTHON, Indexed, Open
 from tests.support.repo import Repo
 from tests.support.wait import eventually
@@ -87,13 +88,25 @@ def test_a_head_that_moved_is_stale_though_no_file_changed(repo: Repo, project: 
     assert project.stands().freshness == "fresh"
 
 
-def test_what_a_look_found_is_believed_for_a_while_only(repo: Repo, project: Indexed) -> None:
+def test_no_look_is_believed_a_second_time(repo: Repo, project: Indexed) -> None:
     project.run()
-    project.stands()
-    look = project.project.index.looked
-    assert look is not None
-    edit(repo)
-    eventually(lambda: project.stands().freshness == "stale")
+    for number in range(20):
+        assert project.stands().freshness == "fresh"
+        repo.write("a.py", f"def edited{number}(): ...\n")
+        assert project.stands().freshness == "stale"
+        project.run()
+
+
+def test_a_look_that_takes_long_is_not_repeated_and_nothing_is_called_fresh_meanwhile(
+    project: Indexed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.run()
+    monkeypatch.setattr(standing, "_LONG_LOOK_S", 0.0)
+    monkeypatch.setattr(standing, "_LOOK_SHARE", 1e9)
+    assert project.stands().freshness == "fresh"
+    unlooked = project.stands()
+    assert unlooked.freshness == "stale"
+    assert any("takes too long" in each for each in unlooked.warnings)
 
 
 def test_a_file_saved_unchanged_does_no_harm(repo: Repo, project: Indexed) -> None:

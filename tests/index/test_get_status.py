@@ -12,6 +12,10 @@ from typing import Any
 import pytest
 
 from codecairn import tools
+from codecairn.cancel import Cancel
+from codecairn.errors import Cancelled
+from codecairn.index import batch
+from codecairn.index.run import Options
 from codecairn.store.lock import WriterLock
 from tests.index.conftest import GO, PYTHON, Ask, Open, fill
 from tests.support.doors import JSON_DOORS, Door
@@ -235,3 +239,50 @@ def test_many_may_ask_at_once_while_it_is_built_anew(ask: Ask, repo: Repo) -> No
             each.join()
     assert seen
     assert {each["statistics"]["total_files"] for each in seen} == {20}
+
+
+@pytest.fixture
+def interrupted(indexed: Open, repo: Repo, monkeypatch: pytest.MonkeyPatch) -> Repo:
+    """A project of which the first run was cancelled when it had published some of its files."""
+    monkeypatch.setattr(batch, "_FIRST_BATCH_S", 0.0)
+    monkeypatch.setattr(batch, "_LONGEST_BATCH_S", 0.0)
+    repo.commit("start", {f"part{number}.py": PYTHON for number in range(20)})
+    project, cancel = indexed(repo.path), Cancel()
+
+    def stop_half_way(done: int, total: int, said: str) -> None:
+        del said
+        if total and done > total // 2:
+            cancel.set()
+
+    with pytest.raises(Cancelled):
+        project.project.index.index(Options(), force=False, cancel=cancel, progress=stop_half_way)
+    return repo
+
+
+@pytest.mark.requirement("ruling/metadata/interrupted-said")
+def test_a_first_run_that_was_interrupted_is_told_as_such(
+    door_name: str, through: Callable[[str, Path], Door], interrupted: Repo
+) -> None:
+    door = through(door_name, interrupted.path)
+    value = door.call("get_status", {"path": str(interrupted.path)}).value
+    there, total = value["progress"]["files_done"], value["progress"]["files_total"]
+    assert 0 < there < total == 20
+    assert there == value["statistics"]["total_files"]
+    assert f"Indexing was interrupted: {there} of 20 files are there" in value["message"]
+    assert "index_codebase" in value["message"]
+    assert "cairn index" in value["message"]
+    metadata = value["metadata"]
+    assert (metadata["indexing_status"], metadata["freshness_status"]) == ("failed", "stale")
+    assert metadata["result_completeness"] == "partial"
+    found = door.call("search_code", {"path": str(interrupted.path), "query": "greet"}).value["metadata"]
+    assert any("interrupted" in each for each in found["warnings"])
+    door.call("index_codebase", {"path": str(interrupted.path)})
+    after = door.call("get_status", {"path": str(interrupted.path)}).value
+    assert (after["message"], after["progress"]) == ("Project indexed successfully with 20 files", None)
+
+
+def test_counts_say_what_they_count(ask: Ask, repo: Repo) -> None:
+    repo.commit("start", {"a.py": PYTHON, "notes.md": "# Notes\n", "big.bin": b"\0" * 100, "vendor/v.py": PYTHON})
+    ask("index_codebase", repo.path)
+    statistics = status(ask, repo.path)["statistics"]
+    assert (statistics["total_files"], statistics["files_indexed"], statistics["files_as_text"]) == (3, 2, 1)

@@ -109,6 +109,48 @@ def test_a_folder_without_source_is_no_project(files: dict[str, str | bytes], as
     assert ask("get_status", root).value["indexed"] is False
 
 
+@pytest.mark.requirement("ruling/metadata/no-project-says-why")
+@pytest.mark.parametrize(
+    ("files", "why"),
+    [
+        ({}, "it is empty"),
+        ({"photo.jpg": b"\xff\xd8", "b.dat": "x\n"}, "none of its 2 files is source or a project file"),
+        ({".gitignore": "*\n", "a.py": PYTHON}, "everything in it is left out (2 ignored by .gitignore)"),
+        ({"vendor/a.py": PYTHON}, "everything in it is left out (1 vendored (folders))"),
+        ({".env": "A=b\n"}, "everything in it is left out (1 secret or internal)"),
+    ],
+    ids=["empty", "no source", "ignored", "vendored", "secret"],
+)
+def test_a_folder_that_is_no_project_says_why(
+    files: dict[str, str | bytes], why: str, ask: Ask, tmp_path: Path
+) -> None:
+    fault = error_of(ask("index_codebase", fill(tmp_path / "plain", files)))
+    assert fault["code"] == -32001
+    assert why in fault["data"]["reason"]
+
+
+@pytest.mark.requirement("ruling/metadata/ignored-folder-is-project")
+@pytest.mark.parametrize("name", ["scratch", "scratch/deep"])
+def test_a_folder_that_the_repository_around_it_ignores_is_a_project(
+    name: str, door_name: str, through: Callable[[str, Path], Door], repo: Repo
+) -> None:
+    repo.commit("start", {"a.py": "def outer(): ...\n", ".gitignore": "scratch/\n"})
+    repo.write(f"{name}/b.py", PYTHON)
+    door, root = through(door_name, repo.path), repo.path / name
+    assert door.call("index_codebase", {"path": str(root)}).value["statistics"]["files_indexed"] == 1
+    found = door.call("search_code", {"path": str(root), "query": "greet"}).value
+    assert [each["file"]["path"] for each in found["results"]] == ["b.py"]
+    assert (found["metadata"]["ref"], found["metadata"]["freshness_status"]) == ("live", "fresh")
+
+
+def test_a_tracked_folder_in_an_ignored_one_is_part_of_its_repository(ask: Ask, repo: Repo) -> None:
+    repo.write("scratch/b.py", PYTHON)
+    repo.write(".gitignore", "scratch/\n")
+    repo.git("add", "--force", "scratch/b.py")
+    repo.commit("start")
+    assert ask("index_codebase", repo.path / "scratch").value["metadata"]["ref"] == "main"
+
+
 @pytest.mark.parametrize("name", ["go.mod", "pyproject.toml", "Cargo.toml", "package.json"])
 def test_a_project_file_makes_a_project(name: str, ask: Ask, tmp_path: Path) -> None:
     assert counts(ask("index_codebase", fill(tmp_path / "plain", {name: "\n"})))["files_failed"] == 0

@@ -314,7 +314,6 @@ def test_an_edit_makes_an_answer_stale(own: Callable[..., Asking]) -> None:
     opened = own({"a.py": "def alpha(): ...\n"})
     assert opened.search("alpha")["metadata"]["freshness_status"] == "fresh"
     (opened.root / "a.py").write_text("def alpha(): ...\n\n\ndef beta(): ...\n")
-    opened.project.index.looked = None
     found = opened.search("alpha")
     assert found["metadata"]["freshness_status"] == "stale"
     assert names(found) == ["alpha"]

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from codecairn.tools import Registry
 
 _KEPT = "codecairn.opened"
+_INTERRUPTED = 130
+"""The status of a command that Ctrl-C ended, as shells reckon it."""
 Report = Callable[[float, float | None, str | None], None]
 
 
@@ -43,8 +45,12 @@ def command(
         "path": str((path or root).resolve()), "force_reindex": force, "include_tests": not no_tests,
         "include_vendor": vendor, "ref": ref,
     }  # fmt: skip
-    with progress_bar() as report:
-        value = called("index_codebase", arguments, report)
+    try:
+        with progress_bar() as report:
+            value = called("index_codebase", arguments, report)
+    except KeyboardInterrupt:
+        click.echo("Interrupted. What was read so far is kept: cairn index reads the rest.", err=True)
+        sys.exit(_INTERRUPTED)
     if structured:
         click.echo(json.dumps(value, indent=2, ensure_ascii=False))
         return

@@ -23,7 +23,13 @@ def command(path: Path | None, root: Path, structured: bool) -> None:
     metadata, statistics, project = value["metadata"], value["statistics"], value["project"]
     click.echo(value["message"])
     if statistics is not None:
-        click.echo(f"  {metadata['freshness_status']}, on {metadata['ref']}, at {statistics['last_indexed_at']}")
+        when = statistics["last_indexed_at"]
+        click.echo(f"  {metadata['freshness_status']}, on {metadata['ref']}{f', indexed {when}' if when else ''}")
+        click.echo(
+            f"  {statistics['total_files']} files: {statistics['files_indexed']} indexed "
+            f"({statistics['files_as_text']} of them as text alone), "
+            f"{statistics['total_files'] - statistics['files_indexed']} listed and not read"
+        )
         click.echo(
             f"  {number_of(statistics['total_symbols'], 'symbol')}, {number_of(statistics['total_chunks'], 'chunk')}, "
             f"{number_of(statistics['total_lines'], 'line')}, {statistics['index_size_mb']:.1f} MB"
@@ -31,6 +37,8 @@ def command(path: Path | None, root: Path, structured: bool) -> None:
         click.echo(f"  {', '.join(project['languages'])}")
         if statistics["files_with_errors"]:
             click.echo(f"  {number_of(statistics['files_with_errors'], 'file')} read around syntax errors")
+        if statistics["skipped"]:
+            click.echo("  left out, by reason (files, or folders where it says so):")
         for each in statistics["skipped"]:
             click.echo(f"  {each['count']:>6}  {each['reason']}")
     for warning in metadata.get("warnings", ()):

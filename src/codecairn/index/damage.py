@@ -30,9 +30,9 @@ class Hidden:
 
 
 class Damage:
-    def __init__(self, blocks: Callable[[str], bool], look_again: Callable[[], None]) -> None:
+    def __init__(self, blocks: Callable[[str], bool], mend: Callable[[], None]) -> None:
         self._blocks = blocks
-        self._look_again = look_again
+        self._mend = mend
         self._lock = threading.Lock()
         self._paths: frozenset[str] = frozenset()
 
@@ -53,7 +53,7 @@ class Damage:
                 return False
             self._paths |= {path}
         log.warning("%s", error.message)
-        self._look_again()
+        self._mend()
         return True
 
     def mend(self, store: IndexStore, vectors: Vectors | None) -> None:

@@ -1,7 +1,8 @@
 """Keeps an index up with its files, for as long as a server runs: once at the start, then whenever something changes.
 
 Nothing here fails a call. What cannot be done now (another process writes, the disk is full) is tried again, and what
-is wrong is said in the metadata of every answer.
+is wrong is said in the metadata of every answer. An answer that finds the index behind its files although nothing is
+under way says so here, and everything is looked at: no event that was missed makes an index stale for good.
 """
 
 from __future__ import annotations
@@ -9,61 +10,91 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
+import time
 from pathlib import Path, PurePosixPath
 
 from codecairn.cancel import Cancel
 from codecairn.errors import Busy, CairnError, Cancelled
 from codecairn.index.live import ProjectIndex
 from codecairn.index.run import Options
-from codecairn.source.walk import TOOL_FOLDERS, VENDOR_FOLDERS, ignored_by_git, list_files
+from codecairn.source.outer import outer_rules
+from codecairn.source.stamps import Stamps
+from codecairn.source.walk import TOOL_FOLDERS, ignored_by_git, list_files
 from codecairn.source.watch import Watch
 
 log = logging.getLogger("codecairn.index")
 
-_RETRY_S = 2.0
-_RETRY_FAILED_S = 30.0
+_RETRY_S = 0.1
+"""After somebody else was writing: long enough for an explicit run that waits to come first."""
+_RETRY_FAILED_S = (1.0, 30.0)
+_FAILED_SHARE = 20
+"""After a failure: a twentieth of the time at most goes into trying, and never more than the second of these passes."""
 _PATIENCE_S = 5.0
 
 
 class Keeper:
     def __init__(self, index: ProjectIndex, *, watch: bool) -> None:
-        self._index = index
+        self.index = index
+        self.used = time.monotonic()
+        """When an answer was last asked of the project."""
         self._wants_watch = watch
         self._watch: Watch | None = None
+        self._repository: tuple[Path, int] | None = None
         self._ignored: _Ignored | None = None
+        self._outer = Stamps()
         self._lock = threading.Lock()
         self._changed: set[str] | None = None
         """Paths to look at; None for all."""
         self._due = threading.Event()
         self._is_working = False
         self._has_failed = False
+        self._pause_s = _RETRY_FAILED_S[0]
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="cairn-index", daemon=True)
 
     def start(self) -> None:
-        self._index.keeping = self
+        self.index.keeping = self
         self._due.set()
         self._thread.start()
 
     @property
     def is_watching(self) -> bool:
-        """Whether every change is told at once, by events and not by a sweep now and then, and was acted on."""
-        return not self._has_failed and self._watch is not None and self._watch.alive and self._watch.mode == "events"
+        """Whether `is_behind` tells of every change from the moment it is made, and what it told was acted on."""
+        return not self._has_failed and self._watch is not None and self._watch.is_exact
 
     @property
     def is_behind(self) -> bool:
-        return self._is_working or self._due.is_set() or (self._watch is not None and self._watch.pending())
+        # In the order in which a change passes through them, so that none slips by between two looks.
+        return self._is_touched() or self._due.is_set() or self._is_working
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed.is_set()
+
+    def look_again(self) -> None:
+        """Somebody found the index to be behind. What fails is tried again anyway, and not more often for it."""
+        if self._wants_watch and not self._has_failed:
+            self._again(None)
+
+    def _is_touched(self) -> bool:
+        if self._watch is None:
+            return False
+        if self._outer.have_changed():
+            self._again(None)
+        return self._watch.pending()
 
     @property
     def warnings(self) -> list[str]:
         reason = self._watch.reason if self._watch else None
         return [reason] if reason else []
 
-    def look_again(self) -> None:
-        """Look at everything: the index was found damaged."""
+    def mend(self) -> None:
+        """Look at everything, watched or not: the index was found damaged."""
         self._again(None)
 
     def close(self) -> None:
+        if self.index.keeping is self:
+            self.index.keeping = None
         self._closed.set()
         self._due.set()
         if self._watch is not None:
@@ -88,8 +119,6 @@ class Keeper:
             with self._lock:
                 paths, self._changed = self._changed, set()
                 self._due.clear()
-            if paths is None:
-                self._heed_rules()
             is_done = self._brought_up(paths)
             if not is_done:
                 self._again(paths)
@@ -99,20 +128,28 @@ class Keeper:
 
     def _is_wanted(self) -> bool:
         """Waits for something to do: what was seen, or after a while what failed. False once it is closed."""
-        self._due.wait(_RETRY_FAILED_S if self._has_failed else None)
+        self._due.wait(self._pause_s if self._has_failed else None)
         return not self._closed.is_set()
 
     def _begin_watching(self) -> None:
-        index = self._index
-        git_dir = None
-        with contextlib.suppress(CairnError):
-            git_dir = index.git.layout(Cancel()).git_dir
+        before, index = self._watch, self.index
+        self._repository = _repository(index)
+        git_dir = self._repository[0] if self._repository else None
         self._ignored = _Ignored(index, in_git=git_dir is not None)
+        self._outer = outer_rules(index.git) if git_dir else Stamps()
         self._watch = Watch(index.root, self._again, ignored=self._ignored, git_dir=git_dir)
+        if before is not None:
+            before.close()
 
     def _heed_rules(self) -> None:
-        """What is to be watched may have changed with the rest."""
-        if self._ignored is not None and self._watch is not None and self._ignored.refresh():
+        """What is to be watched may have changed with the rest: the rules, or the repository."""
+        if self._ignored is None or self._watch is None:
+            return
+        if _repository(self.index) != self._repository:
+            self._begin_watching()
+            return
+        self._outer.look()
+        if self._ignored.refresh():
             self._watch.rescan()
 
     def _again(self, paths: set[str] | None) -> None:
@@ -123,8 +160,12 @@ class Keeper:
 
     def _brought_up(self, paths: set[str] | None) -> bool:
         """Whether that is done, or nothing would be gained by trying again."""
-        index = self._index
+        index, began = self.index, time.monotonic()
+        if index.activity is not None:
+            return False
         try:
+            if paths is None:
+                self._heed_rules()
             options, is_whole = self._options()
             if paths is not None and is_whole and not paths:
                 return True
@@ -133,22 +174,24 @@ class Keeper:
             return False
         except CairnError as error:
             log.log(logging.DEBUG if self._has_failed else logging.WARNING, "%s (%s)", error.message, error.remedy)
-            self._put_off()
+            self._put_off(time.monotonic() - began)
             return True
         self._has_failed = False
         return report is not None
 
-    def _put_off(self) -> None:
+    def _put_off(self, took_s: float) -> None:
         """What it was about is not lost: the next run looks at everything."""
         with self._lock:
             self._changed = None
+        least, most = _RETRY_FAILED_S
+        self._pause_s = min(max(least, took_s * _FAILED_SHARE), most)
         self._has_failed = True
 
     def _options(self) -> tuple[Options, bool]:
         """How the checkout was last indexed, and whether it ever was to the end."""
         try:
-            opened = self._index.opened()
-            layer = opened.store.checkout(str(self._index.root)) if opened else None
+            opened = self.index.opened()
+            layer = opened.store.checkout(str(self.index.root)) if opened else None
         except CairnError:
             return Options(), False
         if layer is None:
@@ -168,7 +211,8 @@ class _Ignored:
 
     def refresh(self) -> bool:
         """Ask git anew, once and not folder by folder; whether its answer is another than before."""
-        before, source = self._ignored, self._source
+        source = self._source
+        before = self._ignored | {path for path, is_ignored in list(self._asked.items()) if is_ignored}
         self._asked = {}
         if self._in_git:
             with contextlib.suppress(CairnError):
@@ -182,15 +226,24 @@ class _Ignored:
         if name in TOOL_FOLDERS or self._source.guard.blocks(path) or path in self._ignored:
             return True
         if not self._in_git:
-            return name in VENDOR_FOLDERS
+            return False
         if path not in self._asked:  # it appeared since
             self._asked[path] = (self._source.root / path).is_dir() and self._is_ignored_by_git(path)
         return self._asked[path]
 
     def _is_ignored_by_git(self, path: str) -> bool:
         with contextlib.suppress(CairnError):
-            return self._source.git.run("check-ignore", "--quiet", "--", f"{path}/", cancel=Cancel()).status == 0
+            return self._source.git.run("check-ignore", "--quiet", "--", f"./{path}/", cancel=Cancel()).status == 0
         return False
+
+
+def _repository(index: ProjectIndex) -> tuple[Path, int] | None:
+    """Which git directory the project has; another one in its place has another number."""
+    try:
+        git_dir = index.git.layout(Cancel()).git_dir
+        return git_dir, git_dir.stat().st_ino
+    except (CairnError, OSError):
+        return None
 
 
 def may_index_unasked(root: Path, *, ordered: bool) -> bool:

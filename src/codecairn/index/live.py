@@ -11,6 +11,7 @@ import contextlib
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -42,6 +43,8 @@ log = logging.getLogger("codecairn.index")
 _IDLE_WORKERS_S = 60.0
 _PATIENCE_S = 2.0
 """How long an explicit run waits for another process to finish a batch before it says that it is busy."""
+_SETTLE_S = 5.0
+_GLANCE_S = 0.01
 
 
 @dataclass(frozen=True)
@@ -73,15 +76,6 @@ class Activity:
         self.ended = threading.Event()
 
 
-@dataclass(frozen=True)
-class Look:
-    """How a comparison of the files with the index came out, and how long that is believed."""
-
-    generation: int
-    same: bool
-    until: float
-
-
 class Keeping(Protocol):
     """Who keeps the index up with the files (keeper.py)."""
 
@@ -92,6 +86,8 @@ class Keeping(Protocol):
     @property
     def warnings(self) -> list[str]: ...
     def look_again(self) -> None: ...
+    def mend(self) -> None: ...
+    def close(self) -> None: ...
 
 
 class ProjectIndex:
@@ -102,7 +98,12 @@ class ProjectIndex:
         self.git = git
         self.source = Source(root, git, guard)
         self.keeping: Keeping | None = None
-        self.looked: Look | None = None
+        self.on_use: Callable[[ProjectIndex], None] = _unkept
+        """Told whenever somebody asks how the index stands: a server keeps it up from then on."""
+        self.unkept: str | None = None
+        """Why nobody keeps it up, where that has to be said."""
+        self.looks_again_at = 0.0
+        """By the monotonic clock: until then comparing the files with the index would cost too much."""
         self._home = home
         self._embeddings = embeddings
         self._importers = importers
@@ -110,7 +111,7 @@ class ProjectIndex:
         self._opened: Opened | None = None
         self._activity: Activity | None = None
         self._reaper: threading.Timer | None = None
-        self.damage = Damage(guard.blocks, self._look_again)
+        self.damage = Damage(guard.blocks, self._mend)
         self.failure: CairnError | None = None
         """Why the last run did not end well."""
 
@@ -155,8 +156,16 @@ class ProjectIndex:
 
     def warnings(self) -> list[str]:
         failed = [f"The last index run failed: {self.failure.message}. {self.failure.remedy}"] if self.failure else []
-        remote = [self._remote] if self._remote else []
-        return [*failed, *self.damage.warnings(), *remote, *(self.keeping.warnings if self.keeping else [])]
+        said = [each for each in (self._remote, self.unkept) if each]
+        return [*failed, *self.damage.warnings(), *said, *(self.keeping.warnings if self.keeping else [])]
+
+    def settle(self, cancel: Cancel) -> None:
+        """Wait, though not for long, until who keeps the index has seen that there is nothing left to do."""
+        self.on_use(self)
+        deadline = time.monotonic() + _SETTLE_S
+        while self.is_behind and time.monotonic() < deadline:
+            cancel.check()
+            time.sleep(_GLANCE_S)
 
     @cached_property
     def _remote(self) -> str | None:
@@ -327,9 +336,9 @@ class ProjectIndex:
             return None
         return opened
 
-    def _look_again(self) -> None:
+    def _mend(self) -> None:
         if self.keeping is not None:
-            self.keeping.look_again()
+            self.keeping.mend()
 
     def _is_alone(self, opened: Opened) -> bool:
         """Whether no other checkout of the repository would lose its index with this one."""
@@ -366,6 +375,8 @@ class ProjectIndex:
                     place.sweep(self.folder)
 
     def close(self) -> None:
+        if self.keeping is not None:
+            self.keeping.close()
         with self._lock:
             if self._reaper is not None:
                 self._reaper.cancel()
@@ -386,6 +397,10 @@ def _performed(run: Run, activity: Activity, paths: set[str] | None, also: Colle
     run.whole()
     run.keep_refs(also)
     return run.report
+
+
+def _unkept(index: ProjectIndex) -> None:
+    """Nobody keeps anything: a command asks once and ends."""
 
 
 def _ref_names(opened: Opened) -> set[str]:

@@ -8,10 +8,11 @@ search; a later one publishes once, at its end, so that nobody sees half of a br
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
 from codecairn.cancel import Cancel
@@ -45,6 +46,7 @@ _PROJECT_FILES = frozenset(
 """A file of this name says, by being there, that none of its folder's files is listed (walk.py)."""
 _LARGEST_GO_MOD = 1 << 18
 _LONGEST_MODULE = 500
+_MOST_KINDS = 5
 
 Progress = Callable[[int, int, str], None]
 
@@ -177,9 +179,10 @@ class Run:
     def _opened(self, listing: Listing, prefix: str) -> Layer:
         root = self.source.root
         if self.store.checkout(str(root)) is None and not _is_project(root, listing):
+            why = _why_none(root, listing)
             raise ProjectNotFound(
-                f"No project at {root}: no source file, no project file, no repository", param="path",
-                remedy="Name the folder that holds the source.",
+                f"No project at {root}: {why}", param="path", left_out=dict(listing.excluded),
+                warnings=listing.warnings, remedy="Name the folder that holds the source.",
             )  # fmt: skip
         return self.writer.open_checkout(str(root), prefix)
 
@@ -291,6 +294,22 @@ def _is_project(root: Path, listing: Listing) -> bool:
     if (root / ".git").exists():
         return True
     return any(language_of(found.path) or found.path in _PROJECT_FILES for found in listing.files)
+
+
+def _why_none(root: Path, listing: Listing) -> str:
+    """Why a folder is no project, from what was found in it."""
+    if listing.files:
+        kinds = Counter(PurePosixPath(found.path).suffix or "no extension" for found in listing.files)
+        named = ", ".join(kind for kind, _ in kinds.most_common(_MOST_KINDS))
+        return f"none of its {len(listing.files)} files is source or a project file ({named})"
+    if listing.excluded:
+        counted = ", ".join(f"{count} {reason}" for reason, count in sorted(listing.excluded.items()))
+        return f"everything in it is left out ({counted})"
+    try:
+        is_empty = next(root.iterdir(), None) is None
+    except OSError:
+        return "it cannot be read"
+    return "it is empty" if is_empty else "the repository around it ignores every file in it, or there are only folders"
 
 
 def go_module(root: Path) -> dict[str, str | None]:

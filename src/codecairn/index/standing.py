@@ -1,8 +1,9 @@
 """What the index is worth at this moment: looked at, not assumed.
 
-While a watcher is alive and has nothing in hand, the files are as they were indexed, and HEAD is compared by reading
-it. Without one the files are listed and their stamps compared; how that came out is believed for ten times as long as
-it took, so that looking never costs more than a tenth of the time.
+`fresh` is a promise: what was done to the files before the question is in the answer. While a watcher that tells of a
+change from the moment it is made is alive and has nothing in hand, the files are as they were indexed, and HEAD is
+compared by reading it. Otherwise the files are listed and their stamps compared, every time; where that takes too long
+to be done every time, nothing is called fresh meanwhile.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Literal
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, IndexIncompatible, NotARepository, OverlayNotReady, RefNotFound
 from codecairn.index.digest import blob_id
-from codecairn.index.live import Look, Opened, ProjectIndex
+from codecairn.index.live import Opened, ProjectIndex
 from codecairn.paths import printable
 from codecairn.source.content import Found, Skip, read_text
 from codecairn.source.refs import Tip, commit_of, default_branch, tip_of
@@ -25,10 +26,18 @@ from codecairn.store.layers import Layer, Scope
 PROTOCOL_VERSION = "1.0"
 LIVE = "live"
 """What stands for the working tree where a ref may be named."""
-_TRUST = 10.0
-"""A look is believed for so many times as long as it took."""
+_INTERRUPTED = "The first index run was interrupted, and some files are missing: index_codebase reads the rest."
+_LONG_LOOK_S = 1.0
+_LOOK_SHARE = 10.0
+"""A look that took so long is not repeated for so many times as long: on a slow disk it would be all that is done."""
+_NOT_LOOKED_AT = (
+    "Nobody watches this project's files, and comparing them all takes too long to be done for every answer: "
+    "it is called stale, and may be fresh."
+)
 
 Freshness = Literal["fresh", "stale", "syncing"]
+FRESHNESS: tuple[Freshness, ...] = ("fresh", "syncing", "stale")
+"""The best first."""
 Indexing = Literal["not_indexed", "indexing", "ready", "failed"]
 Schema = Literal["compatible", "not_indexed", "reindex_required", "corrupt_manifest"]
 
@@ -50,6 +59,11 @@ class Standing:
     def is_partial(self) -> bool:
         return self.layer is None or not self.layer.complete
 
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether the first run ended before it had been through every file, and nobody is at work on the rest."""
+        return self.layer is not None and not self.layer.complete and self.indexing == "failed"
+
     def metadata(self, completeness: Literal["complete", "truncated"] = "complete") -> dict[str, object]:
         said: dict[str, object] = {
             "cruxe_protocol_version": PROTOCOL_VERSION, "freshness_status": self.freshness,
@@ -62,9 +76,12 @@ class Standing:
 
 def standing(index: ProjectIndex, cancel: Cancel, asked: str | None = None) -> Standing:
     """How the working tree's index stands, or that of a ref."""
+    index.on_use(index)
     if asked is not None and asked != LIVE:
         return _standing_of_ref(index, asked, cancel)
     ref = ref_of(index, cancel)
+    # Asked before anything is read, so that what ends meanwhile is read.
+    is_writing = index.activity is not None or index.is_behind or index.owner() is not None
     try:
         opened = index.opened()
         layer = opened.store.checkout(str(index.root)) if opened else None
@@ -72,18 +89,23 @@ def standing(index: ProjectIndex, cancel: Cancel, asked: str | None = None) -> S
             opened.lexical.searcher()
     except IndexIncompatible as error:
         return _unusable(index, error, ref)
-    is_writing = index.activity is not None or index.is_behind or index.owner() is not None
     warnings = index.warnings()
     if layer is None or opened is None:
         indexing: Indexing = "indexing" if is_writing else "failed" if index.failure else "not_indexed"
-        return Standing("syncing" if is_writing else "stale", indexing, "not_indexed", ref, warnings=warnings)
-    if is_writing:
+        freshness: Freshness = "syncing" if is_writing else "stale"
+        found = Standing(freshness, indexing, "not_indexed", ref, opened, warnings=warnings)
+    elif is_writing:
         indexing = "ready" if layer.complete else "indexing"
-        return Standing("syncing", indexing, "compatible", ref, opened, layer, warnings)
-    indexing = "ready" if layer.complete else "failed" if index.failure else "indexing"
-    is_sound = not index.damage.is_known and not isinstance(index.failure, IndexIncompatible)
-    is_fresh = layer.complete and is_sound and _is_fresh(index, opened, layer, cancel)
-    return Standing("fresh" if is_fresh else "stale", indexing, "compatible", ref, opened, layer, warnings)
+        found = Standing("syncing", indexing, "compatible", ref, opened, layer, warnings)
+    else:
+        is_fresh, remarks = _looked(index, opened, layer, cancel) if layer.complete else (False, [_INTERRUPTED])
+        is_sound = not index.damage.is_known and not isinstance(index.failure, IndexIncompatible)
+        freshness = "fresh" if is_fresh and is_sound else "stale"
+        indexing = "ready" if layer.complete else "failed"
+        found = Standing(freshness, indexing, "compatible", ref, opened, layer, [*warnings, *remarks])
+    if found.freshness == "stale" and index.keeping is not None:
+        index.keeping.look_again()
+    return found
 
 
 def _standing_of_ref(index: ProjectIndex, asked: str, cancel: Cancel) -> Standing:
@@ -101,6 +123,8 @@ def _standing_of_ref(index: ProjectIndex, asked: str, cancel: Cancel) -> Standin
     tip = commit_of(index.git, asked, cancel)
     if tip is None:
         warnings = [*warnings, f"{printable(asked)} is gone from the repository; this is what it was."]
+    elif tip != layer.head and index.keeping is not None:
+        index.keeping.look_again()
     return Standing(
         "fresh" if tip == layer.head else "stale", "ready", "compatible", layer.name, opened, layer, warnings
     )
@@ -166,30 +190,36 @@ def ref_of(index: ProjectIndex, cancel: Cancel) -> str:
         return "live"
 
 
-def _is_fresh(index: ProjectIndex, opened: Opened, layer: Layer, cancel: Cancel) -> bool:
+def _looked(index: ProjectIndex, opened: Opened, layer: Layer, cancel: Cancel) -> tuple[bool, list[str]]:
+    """Whether it is fresh, and what to say where that is not known."""
     if index.is_watching:
-        return layer.head == _head(index, cancel)
-    verdict = index.looked
-    if verdict is not None and verdict.generation == layer.generation and time.monotonic() < verdict.until:
-        return verdict.same
+        return layer.head == _head(index, cancel), []
     began = time.monotonic()
+    if began < index.looks_again_at:
+        return False, [_NOT_LOOKED_AT]
     same = looks_the_same(index, opened, layer, cancel)
     took = time.monotonic() - began
-    index.looked = Look(layer.generation, same, began + took * _TRUST)
-    return same
+    if took > _LONG_LOOK_S:
+        index.looks_again_at = began + took * _LOOK_SHARE
+    return same, []
 
 
 def looks_the_same(index: ProjectIndex, opened: Opened, layer: Layer, cancel: Cancel) -> bool:
     """Whether the files are, by their stamps, those that were indexed."""
     if layer.head != _head(index, cancel):
         return False
-    source = index.source
-    listing = list_files(source.root, source.git, source.guard, cancel, vendor=layer.vendor)
-    files = [found for found in listing.files if layer.tests or not is_test(found.path)]
+    files = files_now(index, layer, cancel)
     known = opened.store.manifest(layer.id)
     if len(files) != len(known):
         return False
     return all(_is_same(index, opened, found, known.get(found.path)) for found in files)
+
+
+def files_now(index: ProjectIndex, layer: Layer, cancel: Cancel) -> list[Found]:
+    """The files that a run with the same options would index at this moment."""
+    source = index.source
+    listing = list_files(source.root, source.git, source.guard, cancel, vendor=layer.vendor)
+    return [found for found in listing.files if layer.tests or not is_test(found.path)]
 
 
 def _is_same(index: ProjectIndex, opened: Opened, found: Found, entry: Entry | None) -> bool:

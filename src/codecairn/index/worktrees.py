@@ -46,6 +46,9 @@ class _Note(Struct, frozen=True):
     is_whole: bool
 
 
+_NOTE = msgspec.json.Decoder(_Note)
+
+
 @dataclass(frozen=True)
 class Checkout:
     path: Path
@@ -178,7 +181,7 @@ def _note_of(folder: Path) -> Path:
 
 def _read(folder: Path) -> _Note | None:
     try:
-        return msgspec.json.decode(_note_of(folder).read_bytes(), type=_Note)
+        return _NOTE.decode(_note_of(folder).read_bytes())
     except (OSError, msgspec.MsgspecError):
         return None
 

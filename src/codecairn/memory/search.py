@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 from codecairn.beside import PROSE
 from codecairn.errors import NotReady
-from codecairn.index.standing import Standing
+from codecairn.index.standing import FRESHNESS, Standing
 from codecairn.memory.boosts import DIGITS, Boosts, boosts
 from codecairn.memory.drift import Verdict, verdict
 from codecairn.memory.past import Past, pasts
@@ -148,8 +148,9 @@ def search_context(
     projects: Sequence[Project], asked: Asked, stand: Callable[[Project], Standing],
     session_of: Callable[[Project], SessionRow | None], now: float, names: Mapping[Path, str] = MappingProxyType({}),
 ) -> Searched:  # fmt: skip
-    """The best of all these projects. The first must be indexed; another that is not is left out, and said. `names`
-    are what results call a project, by its root, where that is not its folder's name."""
+    """The best of all these projects, as fresh as the least fresh of them. The first must be indexed; another that is
+    not is left out, and said. `names` are what results call a project, by its root, where that is not its folder's
+    name."""
     answers, warnings = list[_Page](), list[str]()
     first: Standing | None = None
     for project in projects:
@@ -157,8 +158,12 @@ def search_context(
         page = _page(project, stands, asked, session_of(project), now)
         if page is None and first is None:
             raise _no_embeddings(stands)
-        first = first or stands
         name = names.get(project.root, project.name)
+        if first is None:
+            first = stands
+        elif page is not None:
+            first = replace(first, freshness=max(first.freshness, stands.freshness, key=FRESHNESS.index))
+            warnings += [f"{name}: {each}" for each in stands.warnings]
         if page is None:
             warnings.append(f"{name} is not indexed and was left out.")
         else:

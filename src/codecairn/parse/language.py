@@ -190,6 +190,9 @@ class Language:
         return rule.separator.join(parts).replace("-", rule.dash)
 
 
+msgspec.json.Decoder(LanguageData)  # takes the type apart here and now: two threads that did so at once would crash
+
+
 @cache
 def languages() -> dict[str, Language]:
     folder = resources.files("codecairn.parse").joinpath("languages")

@@ -5,7 +5,7 @@ external diff, text converters, clean and process filters, a pager, aliases, a s
 missing object would call. So every git here runs
 
 - from an argument list, with callers' values after `--end-of-options` or `--` and pathspecs literal;
-- with the settings of `_NEUTRAL` in the environment (GIT_CONFIG_COUNT outranks every file), which is safer than `-c`
+- with the settings of `NEUTRAL` in the environment (GIT_CONFIG_COUNT outranks every file), which is safer than `-c`
   because no name in the repository can break its syntax;
 - with every configured `filter.*` emptied whenever the working tree is compared, and with a copy of the index, as
   `git diff` writes the one it has refreshed;
@@ -37,49 +37,9 @@ from codecairn.paths import has_control, printable
 from codecairn.source import process
 from codecairn.source.failures import REPAIR, failure
 from codecairn.source.graph import CommitGraph
+from codecairn.source.neutral import NEUTRAL, QUIET
 from codecairn.source.process import Child, Finished
-
-_NEUTRAL = {
-    "core.abbrev": "auto",
-    "core.fsmonitor": "false",
-    "core.hooksPath": os.devnull,
-    "core.pager": "cat",
-    "core.quotePath": "false",
-    "core.untrackedCache": "false",
-    "core.attributesFile": os.devnull,
-    "blame.ignoreRevsFile": "",
-    "blame.coloring": "none",
-    "color.ui": "false",
-    "credential.helper": "",
-    "diff.autoRefreshIndex": "true",
-    "diff.external": "",
-    "diff.ignoreSubmodules": "dirty",
-    "diff.orderFile": os.devnull,
-    "diff.submodule": "short",
-    "diff.suppressBlankEmpty": "false",
-    "gc.auto": "0",
-    "i18n.logOutputEncoding": "UTF-8",
-    "log.follow": "false",
-    "log.mailmap": "true",
-    "log.showRoot": "true",
-    "mailmap.file": os.devnull,
-    "log.showSignature": "false",
-    "maintenance.auto": "false",
-    "submodule.recurse": "false",
-}
-
-_QUIET = {
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_ASKPASS": "",
-    "GIT_ATTR_NOSYSTEM": "1",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_PAGER": "cat",
-    "GIT_TERMINAL_PROMPT": "0",
-    "LANGUAGE": "",
-    "LC_ALL": "C",
-    "SSH_ASKPASS": "",
-}
+from codecairn.source.stamps import Stamps
 
 # Commands that walk history, and so gain from a commit-graph.
 _WALKS = frozenset({"blame", "log", "rev-list"})
@@ -87,6 +47,11 @@ _WALKS = frozenset({"blame", "log", "rev-list"})
 _commits: Cache[tuple[str, str], bool] = Cache("git.commits", 2_000_000, lambda _: 200)
 """Commits that a repository is known to have."""
 _merge_bases: Cache[tuple[str, str, str], str] = Cache("git.merge_bases", 2_000_000, lambda _: 400)
+_LITERAL = ("--literal-pathspecs",)
+# Commands that refuse to run so; who calls them gives paths that begin with a dot, and so with no magic.
+_NO_LITERALS = frozenset({"check-ignore"})
+
+_LEFT_OUT = "This project is not a git repository, and the one around it ignores the folder"
 OBJECT_ID = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
@@ -126,6 +91,8 @@ class Git:
         self.timeout = timeout
         self._data = data
         self._layout: tuple[tuple[int, ...], Layout] | None = None
+        self._left_out_by: Stamps | None = None
+        """What decides that the repository around the root ignores it, where it does."""
 
     @cached_property
     def _program(self) -> str:
@@ -143,14 +110,14 @@ class Git:
         seconds: float | None = None,
     ) -> Finished:
         """Run git and hand back how it ended, or what it said within so many `seconds`; a status is the caller's."""
-        settings = [*_NEUTRAL.items(), *(tree.settings if tree else [])]
+        settings = [*NEUTRAL.items(), *(tree.settings if tree else [])]
         index = {"GIT_INDEX_FILE": str(tree.index)} if tree and tree.index else {}
         index |= {"LC_ALL": "C.UTF-8"} if arguments[0] == "grep" else {}  # a character is not a byte
         graph = self._graph if arguments[0] in _WALKS else None
         began = time.monotonic()
         try:
             finished = process.run(
-                [self._program, "--no-pager", "--literal-pathspecs", *arguments],
+                [self._program, "--no-pager", *(() if arguments[0] in _NO_LITERALS else _LITERAL), *arguments],
                 folder=self.root,
                 environment={**_environment(settings), **index, **(graph.environment if graph else {})},
                 timeout=seconds or self.timeout,
@@ -166,7 +133,7 @@ class Git:
 
     def start(self, *arguments: str, environment: Mapping[str, str]) -> Child:
         """A git to talk with over its pipes; who starts it ends it."""
-        command, ours = [self._program, "--no-pager", *arguments], _environment(_NEUTRAL.items())
+        command, ours = [self._program, "--no-pager", *arguments], _environment(NEUTRAL.items())
         try:
             return process.start(command, folder=self.root, environment={**ours, **environment})
         except OSError as error:
@@ -185,7 +152,7 @@ class Git:
         finished = process.run(
             [self._program, f"--git-dir={folder}", *arguments],
             folder=folder,
-            environment=_environment(_NEUTRAL.items()),
+            environment=_environment(NEUTRAL.items()),
             timeout=seconds,
             cancel=Cancel(),
             stdin=tip.encode() + b"\n",
@@ -220,6 +187,9 @@ class Git:
                 return layout
         if not _is_near(self.root):
             raise NotARepository("This project is not a git repository")
+        if self._left_out_by is not None and not self._left_out_by.have_changed():
+            raise NotARepository(_LEFT_OUT)
+        self._left_out_by = None
         layout = self._discover(cancel)
         self._layout = (_stamp(layout.git_dir), layout)
         return layout
@@ -235,6 +205,8 @@ class Git:
             raise NotARepository("This project is not a git repository", remedy="Name the working tree, not its .git.")
         if not bare:
             self._refuse_foreign_tree(prefix, cancel)
+        if not bare and prefix:
+            self._refuse_ignoring_tree(git_dir, prefix.count("/"), cancel)
         short = self.run("rev-parse", "--short", "HEAD", cancel=cancel)
         digits = len(short.output.strip()) if short.status == 0 else 7
         return Layout(git_dir, objects.resolve(), "" if bare else prefix, bare, shallow, max(7, digits))
@@ -247,6 +219,16 @@ class Git:
                 "Cannot access git repository",
                 remedy="Its core.worktree points outside the project; unset it or serve that folder.",
             )
+
+    def _refuse_ignoring_tree(self, git_dir: Path, depth: int, cancel: Cancel) -> None:
+        """A folder that the repository around it ignores, none of its files tracked, is no part of it."""
+        rules = Stamps(
+            git_dir / "index", common_dir(git_dir) / "info/exclude",
+            *(each / ".gitignore" for each in self.root.parents[:depth]),
+        )  # fmt: skip
+        if self.run("check-ignore", "--quiet", "--", ".", cancel=cancel).status == 0:
+            self._left_out_by = rules
+            raise NotARepository(_LEFT_OUT)
 
     def resolve(self, ref: str, cancel: Cancel, *, param: str, complaint: str) -> str:
         """The commit id a caller's ref stands for; from here on only the id is used."""
@@ -377,7 +359,7 @@ def _copy_index(source: Path, target: Path) -> None:
 
 def _environment(settings: Iterable[tuple[str, str]]) -> dict[str, str]:
     pairs = list(settings)
-    env = {**config.child_environment(), **_QUIET, "GIT_CONFIG_COUNT": str(len(pairs))}
+    env = {**config.child_environment(), **QUIET, "GIT_CONFIG_COUNT": str(len(pairs))}
     for number, (key, value) in enumerate(pairs):
         env[f"GIT_CONFIG_KEY_{number}"], env[f"GIT_CONFIG_VALUE_{number}"] = key, value
     return env

@@ -118,6 +118,8 @@ class Kernel:
 class FolderEvents:
     """Which paths of a project were touched, as the kernel tells."""
 
+    is_exact = True
+
     def __init__(self, root: Path, ignored: Callable[[str], bool], git_folders: list[Path]) -> None:
         self._root = str(root)
         self._ignored = ignored
@@ -254,8 +256,8 @@ class FolderEvents:
             return
         path = f"{folder}/{name}" if folder else name
         if name == ".git":
-            if not folder and event.mask & (_CREATE | _DELETE | _MOVED_FROM | _MOVED_TO):
-                yield ANYTHING
+            if event.mask & (_CREATE | _DELETE | _MOVED_FROM | _MOVED_TO):
+                yield folder  # a repository of its own from now on, or no longer
             return
         if self._ignored(path):
             return
@@ -264,12 +266,13 @@ class FolderEvents:
         yield path
 
     def _refold(self, mask: int, path: str) -> None:
-        """A folder came or went; one that was moved keeps its watches, under a name that is no longer its own."""
+        """A folder came or went, or may be entered now; one that was moved keeps its watches, under a name that is no
+        longer its own."""
         if mask & (_MOVED_FROM | _DELETE):
             for watch, folder in list(self._folders.items()):
                 if folder == path or folder.startswith(f"{path}/"):
                     self._drop(watch)
-        elif mask & (_CREATE | _MOVED_TO):
+        elif mask & (_CREATE | _MOVED_TO | _ATTRIB):
             self._watch_below(path)
 
     def _lose(self) -> Iterator[str]:

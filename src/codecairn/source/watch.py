@@ -91,6 +91,10 @@ def git_folders(git_dir: Path | None) -> list[Path]:
 class Source(Protocol):
     """Where a watch learns of changes. All but `wake` and `waiting` are called by the watch's own thread."""
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether `waiting` tells of a change from the moment it is made."""
+
     def wait(self, seconds: float | None) -> set[str]: ...
     def waiting(self) -> bool: ...
     def rescan(self) -> None: ...
@@ -128,6 +132,11 @@ class Watch:
     @property
     def alive(self) -> bool:
         return self._thread.is_alive()
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether `pending` tells of every change from the moment it is made, and not a little later."""
+        return self.alive and self.mode == "events" and self._source.is_exact
 
     def pending(self) -> bool:
         """Whether something was touched that has not been handed over, as far as the system tells."""
@@ -225,6 +234,9 @@ def _listening(root: Path, ignored: Callable[[str], bool], git: list[Path]) -> S
 class TreeEvents:
     """Whole trees through watchfiles, which collects what comes together by itself."""
 
+    is_exact = False
+    """The system tells of a change some milliseconds after it was made, and cannot be asked what is on its way."""
+
     def __init__(self, root: Path, ignored: Callable[[str], bool], git: list[Path]) -> None:
         self._root = root
         self._ignored = ignored
@@ -304,6 +316,8 @@ Stamp = tuple[int, int, int, int]
 
 class Sweep:
     """A look at every file's stamp from time to time."""
+
+    is_exact = False
 
     def __init__(self, root: Path, ignored: Callable[[str], bool], git: list[Path], every_s: float) -> None:
         self._root = root

@@ -20,6 +20,7 @@ from codecairn.store.layers import Layer, base_in, folder_in, layer_in, layer_of
 from codecairn.store.schema import SCHEMA, SEALED, TABLES
 from codecairn.store.version import FileVersion, Stat
 
+msgspec.json.Decoder(FileVersion)  # takes the type apart here and now: two threads that did so at once would crash
 _BUSY_S = 10.0
 _MOST_IDLE_READERS = 4
 

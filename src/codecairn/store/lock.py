@@ -32,6 +32,10 @@ class Owner:
     doing: str
 
 
+_OWNER = msgspec.json.Decoder(Owner)
+"""Made once: msgspec takes a type apart when it is first asked for, and two threads at once end the process."""
+
+
 class WriterLock:
     """Held by one thread of one process at a time; `held` tells whether by this object."""
 
@@ -59,7 +63,7 @@ class WriterLock:
         if self._file is None and self._is_free():
             return None
         try:
-            return msgspec.json.decode(self._path.read_bytes(), type=Owner)
+            return _OWNER.decode(self._path.read_bytes())
         except (OSError, msgspec.MsgspecError):
             return Owner(0, "", "")  # it was taken this moment
 

@@ -9,12 +9,15 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from codecairn.index.batch import Report
+from codecairn.index.live import Opened
 from codecairn.index.run import Options
-from codecairn.index.standing import LIVE, Standing, standing
+from codecairn.index.standing import LIVE, Standing, files_now, standing
+from codecairn.parse.language import languages
 from codecairn.project import Project
 from codecairn.reading.project import print_indexed, print_status
 from codecairn.source.refs import tip_of
 from codecairn.store import place
+from codecairn.store.layers import Layer
 from codecairn.store.lexical import size_of
 from codecairn.store.schema import SCHEMA
 from codecairn.text import number_of
@@ -76,6 +79,7 @@ def index_codebase(
     options, index = Options(include_tests, include_vendor), project.index
     tip = tip_of(project.git, ref, call.cancel) if ref not in (None, LIVE) else None
     report = index.index(options, force=force_reindex, cancel=call.cancel, progress=Progress(call), ref=tip)
+    index.settle(call.cancel)
     stands = standing(index, call.cancel, tip.name if tip else None)
     errors = [FailedFile(file=file, error=why) for file, why in sorted({**report.broken, **report.failed}.items())]
     return Indexed(
@@ -128,6 +132,8 @@ class IndexedProject(Struct, frozen=True, kw_only=True):
 
 class StatusStatistics(Struct, frozen=True, kw_only=True):
     total_files: int
+    files_indexed: int
+    files_as_text: int
     total_symbols: int
     total_chunks: int
     total_embeddings: int
@@ -166,8 +172,7 @@ def get_status(call: Call, *, path: ProjectPath = None, workspace: UnlistedRoot 
     """What is indexed, how fresh, what was left out and why. Use it when a search misses something."""
     project = project_of(call, workspace, path)
     stands = standing(project.index, call.cancel)
-    activity = project.index.activity
-    progress = IndexProgress(files_done=activity.done, files_total=activity.total) if activity else None
+    progress = _progress(call, project, stands)
     if stands.layer is None or stands.opened is None:
         damaged = stands.schema in ("corrupt_manifest", "reindex_required")
         return Status(
@@ -179,7 +184,7 @@ def get_status(call: Call, *, path: ProjectPath = None, workspace: UnlistedRoot 
     return Status(
         success=True, indexed=True, project=_project(project, stands), statistics=statistics,
         health=_health(stands, statistics.total_embeddings),
-        message=_presence(stands, statistics.total_files), metadata=stands.metadata(), progress=progress,
+        message=_presence(stands, statistics.total_files, progress), metadata=stands.metadata(), progress=progress,
     )  # fmt: skip
 
 
@@ -191,7 +196,25 @@ def _absence(stands: Standing) -> str:
     return "Project not indexed. Run index_codebase to create index."
 
 
-def _presence(stands: Standing, files: int) -> str:
+def _progress(call: Call, project: Project, stands: Standing) -> IndexProgress | None:
+    """How far the run under way has come, or how far the first one came before it was interrupted."""
+    if (activity := project.index.activity) is not None:
+        return IndexProgress(files_done=activity.done, files_total=activity.total)
+    if not stands.is_interrupted:
+        return None
+    assert stands.layer is not None
+    assert stands.opened is not None
+    there = stands.opened.store.totals(stands.layer.id).files
+    return IndexProgress(files_done=there, files_total=len(files_now(project.index, stands.layer, call.cancel)))
+
+
+def _presence(stands: Standing, files: int, progress: IndexProgress | None) -> str:
+    if stands.is_interrupted:
+        of_all = f" of {progress.files_total}" if progress else ""
+        return (
+            f"Indexing was interrupted: {files}{of_all} files are there. "
+            "Run index_codebase (in a shell: cairn index) to read the rest."
+        )
     if stands.is_partial:
         return f"Project is being indexed; {number_of(files, 'file')} so far"
     return f"Project indexed successfully with {number_of(files, 'file')}"
@@ -215,13 +238,19 @@ def _totals(project: Project, stands: Standing) -> StatusStatistics:
     skipped = Counter(layer.excluded) + Counter(opened.store.reasons(layer.id))
     finished = layer.finished_at
     return StatusStatistics(
-        total_files=totals.files, total_symbols=totals.symbols, total_chunks=totals.chunks,
+        total_files=totals.files, files_indexed=totals.indexed, files_as_text=_as_text(opened, layer),
+        total_symbols=totals.symbols, total_chunks=totals.chunks,
         total_embeddings=totals.vectors, index_size_mb=index_size_mb(project),
         last_indexed_at=datetime.fromtimestamp(finished, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if finished else None,
         indexing_duration_seconds=layer.seconds, total_lines=totals.lines,
         skipped=[SkippedFiles(reason=reason, count=count) for reason, count in sorted(skipped.items())],
         files_with_errors=len(opened.store.complaints(layer.id)),
     )  # fmt: skip
+
+
+def _as_text(opened: Opened, layer: Layer) -> int:
+    """How many of the indexed files are searched as text alone, since no grammar here is theirs."""
+    return sum(count for name, count in opened.store.languages(layer.id).items() if name not in languages())
 
 
 def _health(stands: Standing, vectors: int = 0) -> StatusHealth:

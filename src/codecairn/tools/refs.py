@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from codecairn.errors import OverlayNotReady, ProjectNotFound
+from codecairn.errors import CairnError, OverlayNotReady, ProjectNotFound
 from codecairn.index.overlays import last_ref_use, lease_of, note_ref_use
 from codecairn.index.standing import LIVE, Standing, scope_of, standing
 from codecairn.project import Project
@@ -17,7 +17,7 @@ from codecairn.reading.project import print_refs, print_switched
 from codecairn.source.refs import is_repository, tips, worktrees
 from codecairn.store.layers import Layer
 from codecairn.tools import Call, tool
-from codecairn.tools.readiness import files_indexed, is_first_run
+from codecairn.tools.readiness import is_first_run
 from codecairn.tools.views import Workspace, glance, looked_at, project_of, unindexed
 
 
@@ -44,22 +44,24 @@ def list_refs(call: Call, *, workspace: Workspace = None) -> RefList:
     """Which branches, tags and commits are indexed. Use it before work on another branch."""
     project = project_of(call, workspace)
     stands = looked_at(call, project)
-    if is_first_run(stands) and not files_indexed(stands):
-        raise unindexed(project, stands, OverlayNotReady)
-    if stands.opened is None or stands.indexing == "not_indexed":
-        raise ProjectNotFound(
-            f"Nothing is indexed at {project.root}",
-            details=stands.warnings,
-            remedy=unindexed(project, stands).remedy,
-        )
     in_git = is_repository(project.git, call.cancel)
-    refs = _refs(call, project, stands) if in_git else _only_the_files(project, stands)
+    refs = _refs(call, project, stands) if in_git else _only_the_files(stands)
+    if not refs and (stands.layer is None or is_first_run(stands)):
+        raise _nothing_yet(project, stands)
     return RefList(refs=refs, total_refs=len(refs), vcs_mode=in_git, metadata=stands.metadata())
+
+
+def _nothing_yet(project: Project, stands: Standing) -> CairnError:
+    if is_first_run(stands) or stands.indexing == "indexing":
+        return unindexed(project, stands, OverlayNotReady)
+    remedy = unindexed(project, stands).remedy
+    return ProjectNotFound(f"Nothing is indexed at {project.root}", details=stands.warnings, remedy=remedy)
 
 
 def _refs(call: Call, project: Project, stands: Standing) -> list[IndexedRef]:
     opened = stands.opened
-    assert opened is not None
+    if opened is None:
+        return []
     here = tips(project.git, call.cancel)
     layers = opened.store.refs(scope_of(project.index, opened, call.cancel).key)
     base, rows = next((each.head for each in layers if each.base is None), ""), []
@@ -93,10 +95,10 @@ def _status(layer: Layer, here: dict[str, str]) -> str:
     return "gone" if tip is None else "active" if tip == layer.head else "stale"
 
 
-def _only_the_files(project: Project, stands: Standing) -> list[IndexedRef]:
+def _only_the_files(stands: Standing) -> list[IndexedRef]:
     layer, opened = stands.layer, stands.opened
     if layer is None or opened is None:
-        raise unindexed(project, stands)
+        return []
     totals = opened.store.totals(layer.id)
     return [
         IndexedRef(

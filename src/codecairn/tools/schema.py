@@ -69,9 +69,11 @@ def params_struct(handler: Callable[..., Any], hints: dict[str, Any], *, with_fo
         fields.append((name, hints[name]) if required else (name, hints[name], parameter.default))
     if with_format:
         fields.append(("format", Format, "markdown"))
-    return msgspec.defstruct(
+    params = msgspec.defstruct(
         f"{handler.__name__}_arguments", fields, kw_only=True, forbid_unknown_fields=True, frozen=True
     )
+    msgspec.json.Decoder(params)  # takes the type apart here and now: two threads that did so at once would crash
+    return params
 
 
 def of_params(params: type[msgspec.Struct]) -> dict[str, Any]:
