@@ -72,6 +72,8 @@ def standing(index: ProjectIndex, cancel: Cancel, asked: str | None = None) -> S
             opened.lexical.searcher()
     except IndexIncompatible as error:
         return _unusable(index, error, ref)
+    if isinstance(index.failure, IndexIncompatible) and index.activity is None:  # a check found it damaged all over
+        return _unusable(index, index.failure, ref)
     is_writing = index.activity is not None or index.is_behind or index.owner() is not None
     warnings = index.warnings()
     if layer is None or opened is None:
@@ -81,8 +83,7 @@ def standing(index: ProjectIndex, cancel: Cancel, asked: str | None = None) -> S
         indexing = "ready" if layer.complete else "indexing"
         return Standing("syncing", indexing, "compatible", ref, opened, layer, warnings)
     indexing = "ready" if layer.complete else "failed" if index.failure else "indexing"
-    is_sound = not index.damage.is_known and not isinstance(index.failure, IndexIncompatible)
-    is_fresh = layer.complete and is_sound and _is_fresh(index, opened, layer, cancel)
+    is_fresh = layer.complete and not index.damage.is_known and _is_fresh(index, opened, layer, cancel)
     return Standing("fresh" if is_fresh else "stale", indexing, "compatible", ref, opened, layer, warnings)
 
 
