@@ -89,6 +89,8 @@ def standing(index: ProjectIndex, cancel: Cancel, asked: str | None = None) -> S
             opened.lexical.searcher()
     except IndexIncompatible as error:
         return _unusable(index, error, ref)
+    if isinstance(index.failure, IndexIncompatible) and index.activity is None:  # a check found it damaged all over
+        return _unusable(index, index.failure, ref)
     warnings = index.warnings()
     if layer is None or opened is None:
         indexing: Indexing = "indexing" if is_writing else "failed" if index.failure else "not_indexed"
@@ -99,8 +101,7 @@ def standing(index: ProjectIndex, cancel: Cancel, asked: str | None = None) -> S
         found = Standing("syncing", indexing, "compatible", ref, opened, layer, warnings)
     else:
         is_fresh, remarks = _looked(index, opened, layer, cancel) if layer.complete else (False, [_INTERRUPTED])
-        is_sound = not index.damage.is_known and not isinstance(index.failure, IndexIncompatible)
-        freshness = "fresh" if is_fresh and is_sound else "stale"
+        freshness = "fresh" if is_fresh and not index.damage.is_known else "stale"
         indexing = "ready" if layer.complete else "failed"
         found = Standing(freshness, indexing, "compatible", ref, opened, layer, [*warnings, *remarks])
     if found.freshness == "stale" and index.keeping is not None:

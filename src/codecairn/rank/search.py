@@ -348,16 +348,16 @@ def searching(index: ProjectIndex, opened: Opened, layer: Layer | None = None) -
 def newest(index: ProjectIndex, stands: Standing, answer: Callable[[View], _Answer]) -> _Answer | None:
     """What the newest view answers, less the files of which the index is damaged; None where nothing is indexed.
     How the index stands says, too, what was left out."""
-    if stands.opened is None:
-        return None
-    while True:
+    while stands.opened is not None:
         found: _Answer | None = None
         try:
-            for view in searching(index, stands.opened, stands.layer):
-                found = answer(view)
+            with stands.opened.store.translating():  # an error of this loop's body does not pass through its generator
+                for view in searching(index, stands.opened, stands.layer):
+                    found = answer(view)
         except VersionDamaged as error:
             if not index.damage.note(error):
                 raise
             stands.warnings.append(f"{error.message}, so it is left out. {error.remedy}")
         else:
             return found
+    return None

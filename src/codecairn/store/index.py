@@ -66,7 +66,7 @@ class IndexStore:
     @classmethod
     def create(cls, folder: Path) -> IndexStore:
         store = cls(folder)
-        with store._told():
+        with store.translating():
             database = store._connect()
             database.execute("PRAGMA journal_mode = WAL")
             database.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {SCHEMA}; COMMIT;")
@@ -94,7 +94,7 @@ class IndexStore:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """One snapshot: whatever is read inside belongs to one generation."""
-        with self._told():
+        with self.translating():
             with self._lock:
                 database = self._idle.pop() if self._idle else None
             if database is None:
@@ -121,7 +121,7 @@ class IndexStore:
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction of the one writer."""
-        with self._told():
+        with self.translating():
             with self._lock:
                 database, self._writer = self._writer, None
             if database is None:
@@ -156,7 +156,8 @@ class IndexStore:
             database.close()
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def translating(self) -> Iterator[None]:
+        """Say of an error of SQLite's what it means for the index."""
         try:
             yield
         except sqlite3.Error as error:
