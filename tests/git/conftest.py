@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
@@ -7,6 +9,9 @@ from typing import Any, Protocol
 import pytest
 
 from tests.support.doors import Answer, Door
+
+posix = pytest.mark.skipif(os.name == "nt", reason="a shell script stands for git")
+FailOnce = Callable[[str, str], Path]
 
 
 class Ask(Protocol):
@@ -25,3 +30,23 @@ def ask(tmp_path: Path, connect: Callable[..., Door]) -> Ask:
         return doors[served].call(tool, arguments)
 
     return call
+
+
+@pytest.fixture
+def fail_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FailOnce:
+    """`fail_once("diff", "fatal: …")`: the next `git diff` says so and ends; the file that comes then is returned."""
+
+    def stand_in(verb: str, complaint: str) -> Path:
+        folder = tmp_path / "failing"
+        folder.mkdir()
+        failed, program = folder / "failed", folder / "git"
+        program.write_text(
+            f'#!/bin/sh\ncase " $* " in *" {verb} "*) if mkdir "{failed}" 2>/dev/null; then '
+            f'echo "{complaint}" >&2; exit 128; fi;; esac\n'
+            f'exec "{shutil.which("git")}" "$@"\n'
+        )
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+        return failed
+
+    return stand_in

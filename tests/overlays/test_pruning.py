@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from codecairn.cli import main
-from codecairn.index.standing import Standing
+from codecairn.index.standing import Standing, standing
 from codecairn.tools import views
 from tests.overlays.conftest import index_refs, indexed_refs, let_days_pass
 from tests.support.doors import open_door, service
@@ -74,11 +74,10 @@ def test_everything_may_go_but_the_base_and_what_is_in_use(branched: Repo, home:
 def test_a_ref_that_goes_while_a_call_looks_at_it_is_not_answered_as_empty_nor_as_another(
     branched: Repo, home: Path, workers: LastingWorkers, monkeypatch: pytest.MonkeyPatch, takes_its_place: bool
 ) -> None:
-    real = views.standing
 
     def standing_and_gone(*arguments: Any) -> Standing:
         """The ref is found, and dropped before it is read; the next one that is indexed gets its number."""
-        found = real(*arguments)
+        found = standing(*arguments)
         pruned(branched, home, "--older-than", "0")
         if takes_its_place:
             branched.git("branch", "next", "main")

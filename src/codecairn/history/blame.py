@@ -25,6 +25,7 @@ _HAS_ONLY = re.compile(r"has only (\d+) lines?")
 _ZONE = re.compile(r"([+-])(\d\d)([0-5]\d)")
 
 
+_TRIES = 3
 _LAST_LINE = 2**31 - 1
 """No file has more lines than git can count."""
 
@@ -57,17 +58,28 @@ def blame(git: Git, guard: Guard, query: BlameQuery, cancel: Cancel) -> Blame:
         *_lines(query),
         *([revision] if revision else []),
     ]
-    with git.working_tree(layout, cancel) if revision is None else nullcontext() as tree:
-        with ThreadPoolExecutor(max_workers=1) as beside:
-            dirty = beside.submit(_is_modified, git, path, tree, cancel) if tree else None
-            finished = git.run(*arguments, "--", path, cancel=cancel, tree=tree)
-        modified = dirty is not None and dirty.result()
-    if finished.status != 0:
-        raise _explained(git, finished, path, query, revision or "HEAD", cancel)
+    for _ in range(_TRIES):
+        finished, modified = _run(git, layout, arguments, path, cancel, is_live=revision is None)
+        fault = _explained(git, finished, path, query, revision or "HEAD", cancel) if finished.status != 0 else None
+        if revision is not None or type(fault) is not CairnError:
+            break  # a tree that somebody is changing can look damaged, once
+    if fault is not None:
+        raise fault
     value = _value(finished.output, path, layout, modified=modified)
     if query.end is not None and value.end_line < query.end:
         value = msgspec.structs.replace(value, notes=[*value.notes, f"The file ends at line {value.end_line}."])
     return value
+
+
+def _run(
+    git: Git, layout: Layout, arguments: list[str], path: str, cancel: Cancel, *, is_live: bool
+) -> tuple[Finished, bool]:
+    """What git says, and whether the file has changes that are not committed."""
+    with git.working_tree(layout, cancel) if is_live else nullcontext() as tree:
+        with ThreadPoolExecutor(max_workers=1) as beside:
+            dirty = beside.submit(_is_modified, git, path, tree, cancel) if tree else None
+            finished = git.run(*arguments, "--", path, cancel=cancel, tree=tree)
+        return finished, dirty is not None and dirty.result()
 
 
 def _refuse_bad_range(query: BlameQuery) -> None:
