@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
@@ -9,6 +11,9 @@ import pytest
 
 from codecairn.types import Blame
 from tests.support.doors import Answer, Door
+
+posix = pytest.mark.skipif(os.name == "nt", reason="a shell script stands for git")
+FailOnce = Callable[[str, str], Path]
 
 
 class Ask(Protocol):
@@ -33,3 +38,23 @@ def ask(tmp_path: Path, connect: Callable[..., Door]) -> Ask:
 def blame_of(answer: Answer) -> Blame:
     """The value of a git_blame, as the server had it."""
     return msgspec.convert(answer.value, Blame)
+
+
+@pytest.fixture
+def fail_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FailOnce:
+    """`fail_once("diff", "fatal: …")`: the next `git diff` says so and ends; the file that comes then is returned."""
+
+    def stand_in(verb: str, complaint: str) -> Path:
+        folder = tmp_path / "failing"
+        folder.mkdir()
+        failed, program = folder / "failed", folder / "git"
+        program.write_text(
+            f'#!/bin/sh\ncase " $* " in *" {verb} "*) if mkdir "{failed}" 2>/dev/null; then '
+            f'echo "{complaint}" >&2; exit 128; fi;; esac\n'
+            f'exec "{shutil.which("git")}" "$@"\n'
+        )
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+        return failed
+
+    return stand_in

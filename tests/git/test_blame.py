@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from codecairn.tools.render import blame_runs
-from tests.git.conftest import Ask, blame_of
+from tests.git.conftest import Ask, FailOnce, blame_of, posix
 from tests.support.repo import Repo
 
 JANE = ("Jane Smith-Longname", "jane@example.com")
@@ -22,6 +22,15 @@ def jwt(repo: Repo) -> tuple[str, str]:
     first = repo.commit("feat(auth): add JWT verification", {"src/auth/jwt.ts": "one {\n  two\n  three\n}\n"})
     second = repo.commit("fix(auth): validate", {"src/auth/jwt.ts": "one {\n  TWO\n\tTHREE  \n}\n"}, author=JANE)
     return first, second
+
+
+@posix
+def test_a_file_that_is_committed_while_git_looks_for_it_is_no_damage(
+    jwt: tuple[str, str], ask: Ask, fail_once: FailOnce
+) -> None:
+    failed = fail_once("blame", "fatal: no such path 'src/auth/jwt.ts' in HEAD")
+    assert len(ask("git_blame", filePath="src/auth/jwt.ts").value["lines"]) == 4
+    assert failed.exists()
 
 
 def contents(value: dict[str, object]) -> list[tuple[int, str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from pathlib import Path
 
 import msgspec
@@ -12,7 +11,7 @@ import pytest
 
 from codecairn.tools.render import diff_compared
 from codecairn.types import Diff
-from tests.git.conftest import Ask
+from tests.git.conftest import Ask, FailOnce, posix
 from tests.support.doors import Answer
 from tests.support.repo import Repo
 
@@ -180,23 +179,14 @@ def test_without_refs_the_unstaged_changes(feature: Repo, ask: Ask, refs: dict[s
     assert paths(ask("git_diff", **refs)) == [("src/auth/jwt.ts", "modified")]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="a shell script stands for git")
+@posix
 def test_a_file_that_goes_while_git_reads_the_tree_does_not_end_the_call(
-    feature: Repo, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    feature: Repo, ask: Ask, fail_once: FailOnce
 ) -> None:
     feature.write("src/auth/jwt.ts", "changed\n")
-    folder, real = tmp_path / "failing", shutil.which("git")
-    folder.mkdir()
-    program = folder / "git"
-    program.write_text(
-        f'#!/bin/sh\ncase " $* " in *" diff "*) if [ ! -e "{folder}/failed" ]; then touch "{folder}/failed"; '
-        "echo \"fatal: stat 'src/gone.ts': No such file or directory\" >&2; exit 128; fi;; esac\n"
-        f'exec "{real}" "$@"\n'
-    )
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    failed = fail_once("diff", "fatal: stat 'src/gone.ts': No such file or directory")
     assert paths(ask("git_diff")) == [("src/auth/jwt.ts", "modified")]
-    assert (folder / "failed").exists()
+    assert failed.exists()
 
 
 def test_nothing_differs(feature: Repo, ask: Ask) -> None:

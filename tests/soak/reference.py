@@ -99,8 +99,16 @@ def narrow(truth: Reference, draw: Callable[[], Asked]) -> Asked:
         value = truth.ask(Asked("search_code", {"path": ROOT, "search_mode": "keyword", **search})).value
         suppressed = value["metadata"].get("suppressed_duplicate_count", 0)
         if value["statistics"]["total_results"] + suppressed < _WEIGHED:
-            return asked
+            return _about_a_result(asked, value["results"])
     return Asked(asked.tool, {**asked.arguments, "query": "no such words anywhere"})
+
+
+def _about_a_result(asked: Asked, results: list[dict[str, Any]]) -> Asked:
+    """An explanation is asked of the last result; of the drawn place where there is none."""
+    if asked.tool != "explain_ranking" or not results:
+        return asked
+    place = {"result_path": results[-1]["file"]["path"], "result_line_start": results[-1]["file"]["start_line"]}
+    return Asked(asked.tool, {**asked.arguments, **place})
 
 
 def cursor_of(value: dict[str, Any]) -> str | None:

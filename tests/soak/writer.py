@@ -56,7 +56,7 @@ class Writer:
     def _run(self) -> None:
         acts = {
             self._index: 5, self._index_some_ref: 5, self._import: 3, self._list: 2, self._export: 1, self._look: 2,
-            self._prune: 1,
+            self._prune: 2,
         }  # fmt: skip
         while not self._ended.is_set():
             (act,) = self._choice.choices(list(acts), list(acts.values()))

@@ -33,6 +33,7 @@ _HAS_ONLY = re.compile(r"has only (\d+) lines?")
 _ZONE = re.compile(r"([+-])(\d\d)([0-5]\d)")
 
 
+_TRIES = 3
 _LAST_LINE = 2**31 - 1
 """No file has more lines than git can count."""
 
@@ -69,14 +70,18 @@ def blame(git: Git, guard: Guard, query: BlameQuery, cancel: Cancel) -> Blame:
     if query.ref is None and git.is_folder(path):
         raise _not_a_file(path)
     revision = _revision(git, layout, query, cancel)
-    total = _line_count(git, layout, path, revision, cancel)
-    with git.working_tree(layout, cancel) if revision is None else nullcontext() as tree:
-        with ThreadPoolExecutor(max_workers=1) as beside:
-            dirty = beside.submit(_is_modified, git, path, tree, cancel) if tree else None
-            finished, notes = _run(git, path, _lines(query, total), revision, tree, cancel)
-        modified = dirty is not None and dirty.result()
-    if finished.status != 0:
-        raise _explained(git, finished, path, query, revision or "HEAD", cancel)
+    for _ in range(_TRIES):
+        total = _line_count(git, layout, path, revision, cancel)
+        with git.working_tree(layout, cancel) if revision is None else nullcontext() as tree:
+            with ThreadPoolExecutor(max_workers=1) as beside:
+                dirty = beside.submit(_is_modified, git, path, tree, cancel) if tree else None
+                finished, notes = _run(git, path, _lines(query, total), revision, tree, cancel)
+            modified = dirty is not None and dirty.result()
+        fault = _explained(git, finished, path, query, revision or "HEAD", cancel) if finished.status != 0 else None
+        if revision is not None or type(fault) is not CairnError:
+            break  # a tree that somebody is changing can look damaged, once
+    if fault is not None:
+        raise fault
     found = _annotated(finished, path, _Origins(layout, guard, path), notes)
     bodies = _bodies(git, [hash_ for hash_ in found.commits if not _is_uncommitted(hash_)], cancel)
     value = _value(layout, path, query, found, found.last_line if total is None else total, bodies)
@@ -102,6 +107,17 @@ def _run(
     if finished.status == 0 and lacks_objects(finished):
         notes.append(_HISTORY_ENDS)
     return finished, notes
+
+
+def _run(
+    git: Git, layout: Layout, arguments: list[str], path: str, cancel: Cancel, *, is_live: bool
+) -> tuple[Finished, bool]:
+    """What git says, and whether the file has changes that are not committed."""
+    with git.working_tree(layout, cancel) if is_live else nullcontext() as tree:
+        with ThreadPoolExecutor(max_workers=1) as beside:
+            dirty = beside.submit(_is_modified, git, path, tree, cancel) if tree else None
+            finished = git.run(*arguments, "--", path, cancel=cancel, tree=tree)
+        return finished, dirty is not None and dirty.result()
 
 
 def _refuse_bad_range(query: BlameQuery) -> None:
