@@ -109,17 +109,6 @@ def _run(
     return finished, notes
 
 
-def _run(
-    git: Git, layout: Layout, arguments: list[str], path: str, cancel: Cancel, *, is_live: bool
-) -> tuple[Finished, bool]:
-    """What git says, and whether the file has changes that are not committed."""
-    with git.working_tree(layout, cancel) if is_live else nullcontext() as tree:
-        with ThreadPoolExecutor(max_workers=1) as beside:
-            dirty = beside.submit(_is_modified, git, path, tree, cancel) if tree else None
-            finished = git.run(*arguments, "--", path, cancel=cancel, tree=tree)
-        return finished, dirty is not None and dirty.result()
-
-
 def _refuse_bad_range(query: BlameQuery) -> None:
     start, end = query.start, query.end
     if (start is not None and start < 1) or (end is not None and end < (start or 1)):
