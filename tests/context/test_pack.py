@@ -189,7 +189,7 @@ def test_the_command_prints_a_pack(built: Built, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("CAIRN_HOME", str(built.home))
     ran = CliRunner().invoke(main, ["pack", *TASK.split(), "--root", str(built.root), "--tokens", "2000"])
     assert ran.exit_code == 0, ran.output
-    assert "## Definition: harbour.berths.berth.mooring_fee (harbour/berths/berth.py:24-26)" in ran.output
+    assert "## Definition: harbour.berths.berth.mooring_fee  harbour/berths/berth.py:24-26" in ran.output
     assert "## Rule: fees-in-cents" in ran.output
     structured = CliRunner().invoke(main, ["pack", TASK, "--root", str(built.root), "--json"])
     assert json.loads(structured.output)["max_tokens"] == DEFAULT_TOKENS

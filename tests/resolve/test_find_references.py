@@ -305,15 +305,13 @@ def test_a_text_too_long_is_cut_in_both_lists_and_its_cursor_goes_on_there(own: 
     many = own({"many.py": f"def target():\n    pass\nclass C:\n    def member(self): ...\n{calls}"})
     for name in ("target", "C.member"):
         asked = {"symbol_name": name, "limit": 1000, "include_unresolved": True}
-        first = many.answer("find_references", **asked)
-        found = json.loads(first.text)
-        assert first.value == found
-        assert len(first.text) <= MOST_CHARACTERS
+        whole = many.answer("find_references", **asked)
+        found = json.loads(whole.text)
+        assert len(whole.text) <= MOST_CHARACTERS
         assert 0 < found["cut"]["shown"] < 300
         rest = many.answer("find_references", **asked, cursor=found["next_cursor"]).value
-        rows = "references" if name == "target" else "unresolved"
-        assert len(places(found, rows) + places(rest, rows)) >= 2 * found["cut"]["shown"] - 300
-        assert not set(places(found, rows)) & set(places(rest, rows))
+        for rows in ("references", "unresolved"):
+            assert found[rows] + rest[rows] == whole.value[rows]
 
 
 def test_of_a_very_long_line_the_part_around_the_reference_is_shown(own: Callable[..., Asking]) -> None:
@@ -408,19 +406,20 @@ def test_the_command_prints_each_use_under_its_file(built: Built) -> None:
     ran = refs(built, "tokens.validate", "--kind", "calls")
     assert ran.exit_code == 0, ran.output
     assert ran.stdout.splitlines() == [
+        "3 references to auth.tokens.validate (auth/tokens.py:14)",
+        "Calls:",
         "app/main.py",
-        "     6  if validate(Signed()):  calls in run",
+        "    6 run: if validate(Signed()):",
         "auth/tokens.py",
-        "    19  first = validate(token)  calls in twice",
-        "    20  return first and validate(token)  calls in twice",
+        "   19 twice: first = validate(token)",
+        "   20 twice: return first and validate(token)",
     ]
-    assert "3 references to auth.tokens.validate (auth/tokens.py:14)" in ran.stderr
 
 
 def test_the_command_lists_what_could_not_be_bound_and_prints_json(built: Built) -> None:
     ran = refs(built, "Signed.check", "--unresolved")
-    assert "could not be bound:" in ran.stdout
-    assert "     7  anything.check()  calls in run" in ran.stdout
+    assert "1 use of the name could not be bound" in ran.stdout
+    assert "Not bound to any definition:\napp/main.py\n    7 run: anything.check()" in ran.stdout
     answer = json.loads(refs(built, "tokens.validate", "--json").stdout)
     assert answer["total_references"] == 6
 
@@ -428,7 +427,7 @@ def test_the_command_lists_what_could_not_be_bound_and_prints_json(built: Built)
 def test_the_command_prints_every_symbol_of_a_name(built: Built) -> None:
     ran = refs(built, "validate")
     assert ran.exit_code == 0
-    assert "6 references to auth.tokens.validate" in ran.stderr
-    assert "0 references to auth.other.validate" in ran.stderr
-    assert "several symbols" in ran.stderr
+    assert "6 references to auth.tokens.validate" in ran.stdout
+    assert "0 references to auth.other.validate" in ran.stdout
+    assert ran.stdout.startswith("2 symbols have this name")
     assert refs(built, "validate", "--path", "auth/tokens.py", "--line", "14").exit_code == 0

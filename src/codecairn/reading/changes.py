@@ -71,7 +71,7 @@ def _said(row: Fields) -> list[str]:
     was = [f"{name.replace('_', ' ')} {one_line(row[name])}" for name in origins]
     flags = {"whitespace_or_comments_only": "layout or comments only", "only_members": "members only"}
     parts = [name for name in ("signature", "body") if row.get(f"{name}_changed")]
-    what = [" and ".join(parts)] if parts and row["change_type"] == "modified" else []
+    what = [" and ".join(parts)] if parts and row["change_type"] == "modified" and not row.get("only_members") else []
     return [*was, *what, *(text for flag, text in flags.items() if row.get(flag)), *_callers(row)]
 
 

@@ -29,6 +29,7 @@ from codecairn.source.walk import is_test
 from codecairn.store.index import IndexStore
 from codecairn.store.layers import Layer
 from codecairn.store.view import FileRow, View
+from codecairn.text import number_of
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.nearby import unmatched
@@ -343,7 +344,7 @@ def _metadata(base: Standing, head: Standing, changed: Changed, clamping: list[s
     warnings = [*dict.fromkeys([*base.warnings, *head.warnings]), *clamping]
     if lacking:
         said["result_completeness"] = "partial"
-        warnings.append(f"{lacking} files could not be compared: this clone lacks their contents")
+        warnings.append(f"{number_of(lacking, 'file')} could not be compared: this clone lacks their contents")
     if changed.withheld:
-        warnings.append(f"{changed.withheld} changed files are secret or internal and are not shown")
+        warnings.append(f"{number_of(changed.withheld, 'changed file')} not shown: secret or internal")
     return {**said, "warnings": warnings} if warnings else said
