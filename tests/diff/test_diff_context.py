@@ -165,7 +165,7 @@ def test_every_changed_file_is_told_and_why_some_have_no_symbols(door: Door) -> 
         {"path": "src/sums.py", "change_type": "renamed", "old_path": "src/count.py"},
     ]
     assert found["affected_files"] == 7
-    assert found["metadata"]["warnings"] == ["1 changed files are secret or internal and are not shown"]
+    assert found["metadata"]["warnings"] == ["1 changed file not shown: secret or internal"]
 
 
 @pytest.mark.requirement(
@@ -360,7 +360,7 @@ def test_what_a_partial_clone_lacks_is_said(tmp_path: Path, lasting: LastingWork
         found = diff(doors("memory"))
     assert found["file_changes"] == [{"path": "a.py", "change_type": "modified", "not_indexed": "not in this clone"}]
     assert found["metadata"]["result_completeness"] == "partial"
-    assert "1 files could not be compared: this clone lacks their contents" in found["metadata"]["warnings"]
+    assert "1 file could not be compared: this clone lacks their contents" in found["metadata"]["warnings"]
 
 
 def cairn(branch: Branch, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> Result:
