@@ -19,15 +19,13 @@ _ORDINARY = 4_000
 
 def print_changes(answer: Fields, reading: Reading) -> str:
     rows, total = answer["changes"], answer["total_changes"]
-    counted = share(reading.offset + len(rows), total, "changed symbol")
-    refs = f"{one_line(answer['base_ref'])} → {one_line(answer['head_ref'])}"
-    since = answer["merge_base_commit"][:9]
-    head = [f"{refs} (since {since}): {counted} in {one_of(answer['affected_files'], 'file')}"]
-    head += state_lines(answer["metadata"])
-    blocks = list(_blocks(answer, reading))
+    state, blocks = state_lines(answer["metadata"]), list(_blocks(answer, reading))
     room = min(reading.room, _ORDINARY) if reading.room == DEFAULT_CHARACTERS else reading.room
-    shown = fit(blocks, room - sum(map(len, head)) - 250)
-    return lines([*head, *blocks[:shown], *_closing(answer, reading, shown)])
+    shown = fit(blocks, room - sum(map(len, state)) - 400)
+    counted = share(reading.offset + min(shown, len(rows)), total, "changed symbol")
+    refs = f"{one_line(answer['base_ref'])} → {one_line(answer['head_ref'])}"
+    head = f"{refs} (since {answer['merge_base_commit'][:9]}): {counted} in {one_of(answer['affected_files'], 'file')}"
+    return lines([head, *state, *blocks[:shown], *_closing(answer, reading, shown)])
 
 
 def _blocks(answer: Fields, reading: Reading) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta, Struct
@@ -13,7 +14,7 @@ from codecairn.diff.hunks import hunk_lines
 from codecairn.diff.symbols import symbol_changes
 from codecairn.diff.values import ChangeType, FileStatus, Place, SymbolChange
 from codecairn.diff.values import FileChange as Compared
-from codecairn.errors import MergeBaseFailed, RefNotFound
+from codecairn.errors import MergeBaseFailed, OverlayNotReady, RefNotFound
 from codecairn.index.standing import LIVE, Standing
 from codecairn.parse.kinds import CALLABLE
 from codecairn.project import Project
@@ -24,7 +25,7 @@ from codecairn.resolve.engine import Engine
 from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.resolve.references import Reference, references_to
 from codecairn.resolve.values import Definition
-from codecairn.source.refs import default_branch
+from codecairn.source.refs import default_branch, tip_of
 from codecairn.source.walk import is_test
 from codecairn.store.index import IndexStore
 from codecairn.store.layers import Layer
@@ -38,6 +39,8 @@ from codecairn.tools.references import symbol_around
 from codecairn.tools.views import Workspace, clamped, looked_at, newest, project_of, unindexed
 
 _MOST_CHANGES = 1000
+_UNINDEXED = -1
+"""Stands for the number of a layer that is not there yet."""
 _NEAREST = 5
 """Callers that are named."""
 _NOT_COUNTED = "Callers were not counted of every symbol: that takes more steps than one answer may; ask again to go on"
@@ -135,7 +138,7 @@ def diff_context(
     changed, all_rows = _compared(call, project, parted, head)
     files = [each for each in changed.files if _is_wanted(filters, each.path, each.old_path)]
     rows = [each for each in all_rows if _is_wanted(filters, *_paths(each))]
-    if not files:
+    if not files and head.has_calls:
         clamping += newest(head.stands, project, lambda view: unmatched(view, filters)) or []
     page = rows[offset : offset + limit]
     more = offset + limit < len(rows)
@@ -160,7 +163,7 @@ def diff_context(
 
 
 _Comparison = tuple[Changed, list[SymbolChange]]
-_compared_commits: Cache[tuple[str, str, int, int], _Comparison] = Cache(
+_compared_commits: Cache[tuple[str, str, int, int, str], _Comparison] = Cache(
     "diff.comparisons", 16_000_000, lambda compared: _weight(*compared)
 )
 """Comparisons of two commits: the next page of one, or the same again, is not reckoned anew."""
@@ -190,7 +193,7 @@ def _all_paths(rows: list[SymbolChange]) -> set[str]:
 
 
 def _compared(call: Call, project: Project, parted: str, head: _Indexed) -> _Comparison:
-    key = (str(head.store.path), parted, head.layer.id, head.layer.generation)
+    key = (str(head.store.path), parted, head.layer.id, head.layer.generation, head.layer.head)
     found = _compared_commits.get(key) if head.layer.name else None
     if found is None:
         changed = Comparison(project.git, head.store, project.guard, parted, head.layer, call.cancel).changed()
@@ -205,12 +208,32 @@ class _Indexed(NamedTuple):
     store: IndexStore
     layer: Layer
 
+    @property
+    def has_calls(self) -> bool:
+        return self.layer.id != _UNINDEXED
+
 
 def _indexed(call: Call, project: Project, ref: str, patience: Patience) -> _Indexed:
-    stands = looked_at(call, project, ref, patience)
+    try:
+        stands = looked_at(call, project, ref, patience)
+    except OverlayNotReady as error:
+        return _as_git_has_it(call, project, ref, error)
     if stands.layer is None or stands.opened is None:
         raise unindexed(project, stands)
     return _Indexed(stands, stands.opened.store, stands.layer)
+
+
+def _as_git_has_it(call: Call, project: Project, ref: str, error: OverlayNotReady) -> _Indexed:
+    """A ref that is still being indexed: its symbols can be compared, and who calls them is not known yet."""
+    opened = project.index.opened()
+    like = opened.store.checkout(str(project.root)) if opened is not None else None
+    if opened is None or like is None:
+        raise error
+    tip = tip_of(project.git, ref, call.cancel)
+    layer = replace(like, id=_UNINDEXED, root="", name=tip.name, head=tip.commit, base=None, generation=0)
+    note = f"{error.message}: its callers are not counted yet"
+    stands = Standing("syncing", "ready", "compatible", tip.name, opened, layer, [note])
+    return _Indexed(stands, opened.store, layer)
 
 
 def _default(call: Call, project: Project) -> str:
@@ -246,6 +269,9 @@ def _callers(
 ) -> tuple[list[_Calls | None], bool]:
     """Who calls each in what a ref shows, and whether all were counted; None where it is not there, nothing that is
     called, or not counted."""
+
+    if not side.has_calls:
+        return [None] * len(places), True
 
     def answer(view: View) -> tuple[list[_Calls | None], bool]:
         engine = Engine(view, call.cancel)
@@ -345,6 +371,8 @@ def _metadata(base: Standing, head: Standing, changed: Changed, clamping: list[s
     if lacking:
         said["result_completeness"] = "partial"
         warnings.append(f"{number_of(lacking, 'file')} could not be compared: this clone lacks their contents")
+    if base.freshness == "syncing" or head.freshness == "syncing":
+        said["freshness_status"] = "syncing"
     if changed.withheld:
         warnings.append(f"{number_of(changed.withheld, 'changed file')} not shown: secret or internal")
     return {**said, "warnings": warnings} if warnings else said
