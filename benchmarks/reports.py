@@ -25,7 +25,7 @@ from measure import markdown
 from codecairn.beside import PROSE, place_of
 from codecairn.cancel import Cancel
 from codecairn.config import Settings
-from codecairn.index.live import Opened
+from codecairn.index.activity import Opened
 from codecairn.index.run import Options
 from codecairn.project import Project
 from codecairn.rank.search import Mode, Question, searching

@@ -36,6 +36,7 @@ LAYERS: list[set[str]] = [
         "connection",
         "logs",
     },
+    {"reading"},
     {"source"},
     {"embed"},
     {"history", "store", "catalog", "parse", "files"},
@@ -208,8 +209,8 @@ KEPT_FOR_GOOD = {
     "parse/version.py:extractor_version": "one a language",
     "paths.py:_blocked_patterns": "one a choice of settings, sixty-four at most",
     "resolve/rules.py:rules_of": "one a language",
+    "serve/clients.py:_known": "one table of clients",
     "source/process.py:_running": "the children that run now",
-    "store/version.py:_compressor": "one",
     "tools/__init__.py:_declared": "the tools",
 }
 """What a module holds on to, and why content cannot stretch it. What content can stretch is a Cache or a Memo."""

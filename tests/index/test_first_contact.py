@@ -13,7 +13,7 @@ import pytest
 
 from codecairn.cancel import Cancel
 from codecairn.connection import Connection
-from codecairn.index.live import Activity
+from codecairn.index.activity import Activity
 from codecairn.index.run import Options
 from codecairn.serve import Service
 from codecairn.tools import Call, readiness

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codecairn.cancel import Cancel
+from codecairn.index.activity import Opened
 from codecairn.index.differing import kept_as
 from codecairn.index.digest import digest_blob
-from codecairn.index.live import Opened, ProjectIndex
+from codecairn.index.live import ProjectIndex
 from codecairn.index.run import Options
 from codecairn.source.refs import tip_of
 from codecairn.store.index import Entry, IndexStore

@@ -11,7 +11,7 @@ import pytest
 
 from codecairn.cancel import Cancel
 from codecairn.connection import Connection
-from codecairn.index.live import Activity
+from codecairn.index.activity import Activity
 from codecairn.index.run import Options
 from codecairn.tools import readiness
 from tests.refs.conftest import APP, AUTH, REFRESH, Gate

@@ -11,7 +11,7 @@ import pytest
 
 from codecairn.cancel import Cancel
 from codecairn.config import Settings
-from codecairn.index.live import Opened
+from codecairn.index.activity import Opened
 from codecairn.index.run import Options
 from codecairn.project import Project
 from codecairn.rank.search import Question, searching

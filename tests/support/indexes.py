@@ -14,8 +14,9 @@ from tantivy import Query
 
 from codecairn.cancel import Cancel
 from codecairn.config import Settings
+from codecairn.index.activity import Opened
 from codecairn.index.batch import Report
-from codecairn.index.live import Opened, ProjectIndex
+from codecairn.index.live import ProjectIndex
 from codecairn.index.pool import Workers
 from codecairn.index.run import Options
 from codecairn.project import Project

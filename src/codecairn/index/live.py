@@ -13,14 +13,14 @@ import os
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from codecairn.cancel import Cancel
 from codecairn.config import Embeddings
 from codecairn.errors import Busy, CairnError, Cancelled, IndexIncompatible
+from codecairn.index.activity import Activity, Keeping, Opened
 from codecairn.index.batch import Report
 from codecairn.index.damage import Damage
 from codecairn.index.pool import Workers
@@ -45,49 +45,6 @@ _PATIENCE_S = 2.0
 """How long an explicit run waits for another process to finish a batch before it says that it is busy."""
 _SETTLE_S = 5.0
 _GLANCE_S = 0.01
-
-
-@dataclass(frozen=True)
-class Opened:
-    """The stores in use."""
-
-    folder: Path
-    store: IndexStore
-    lexical: Lexical
-
-
-@dataclass
-class Activity:
-    """The run under way."""
-
-    options: Options
-    explicit: bool
-    cancel: Cancel
-    is_whole: bool = True
-    """Whether it is about the whole working tree, and not some paths that changed, or a ref."""
-    ref: Tip | None = None
-    done: int = 0
-    total: int = 0
-    said: str = ""
-    report: Report | None = None
-    failure: CairnError | None = None
-
-    def __post_init__(self) -> None:
-        self.ended = threading.Event()
-
-
-class Keeping(Protocol):
-    """Who keeps the index up with the files (keeper.py)."""
-
-    @property
-    def is_watching(self) -> bool: ...
-    @property
-    def is_behind(self) -> bool: ...
-    @property
-    def warnings(self) -> list[str]: ...
-    def look_again(self) -> None: ...
-    def mend(self) -> None: ...
-    def close(self) -> None: ...
 
 
 class ProjectIndex:

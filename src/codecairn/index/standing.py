@@ -14,8 +14,9 @@ from typing import Literal
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, IndexIncompatible, NotARepository, OverlayNotReady, RefNotFound
+from codecairn.index.activity import Opened
 from codecairn.index.digest import blob_id
-from codecairn.index.live import Opened, ProjectIndex
+from codecairn.index.live import ProjectIndex
 from codecairn.paths import printable
 from codecairn.source.content import Found, Skip, read_text
 from codecairn.source.refs import Tip, commit_of, default_branch, tip_of

@@ -20,8 +20,9 @@ from msgspec import Struct
 from codecairn import __version__
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, IndexIncompatible, InvalidInput, NotReady
+from codecairn.index.activity import Opened
 from codecairn.index.digest import all_readers
-from codecairn.index.live import Opened, ProjectIndex
+from codecairn.index.live import ProjectIndex
 from codecairn.index.run import Options, Progress, unheard
 from codecairn.source.refs import Tip, commit_of, first_commits, has_commit, remote_of
 from codecairn.store import archive, committed, place

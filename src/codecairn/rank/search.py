@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from codecairn.cache import Cache
 from codecairn.errors import EncoderFailed, InvalidInput, OverlayNotReady, VersionDamaged
-from codecairn.index.live import Opened, ProjectIndex
+from codecairn.index.activity import Opened
+from codecairn.index.live import ProjectIndex
 from codecairn.index.standing import Standing
 from codecairn.paths import printable
 from codecairn.rank.candidate import Candidate, Statistics, rarity

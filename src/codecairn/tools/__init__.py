@@ -26,7 +26,7 @@ from codecairn import redact
 from codecairn.cancel import Cancel
 from codecairn.connection import Connection
 from codecairn.errors import CairnError, RateLimited
-from codecairn.index.standing import LIVE, standing
+from codecairn.index.standing import LIVE
 from codecairn.memory.sessions import Sessions
 from codecairn.metrics import Metrics
 from codecairn.paths import printable
@@ -34,7 +34,8 @@ from codecairn.project import Project, Projects
 from codecairn.reading import Printer
 from codecairn.reading.records import print_record
 from codecairn.tools import schema
-from codecairn.tools.cursor import MOVED, SEAL, Cursors
+from codecairn.tools.asked import cursors_of, looks_at, with_remark
+from codecairn.tools.cursor import MOVED, SEAL
 from codecairn.tools.families import FAMILIES, Form, Reply, reading_error
 
 log = logging.getLogger("codecairn.call")
@@ -260,22 +261,10 @@ def _failure(tool: Tool, call: Call, arguments: Arguments, error: CairnError) ->
 
 
 def _metadata(tool: Tool, call: Call, arguments: Arguments) -> dict[str, Any] | None:
-    """How the index stands that a failed call was about: as the tool saw it; as it is found now, where the call failed
-    before its tool had looked; that of the served project, where the call names none that may be asked."""
+    """How the index stands that a failed call was about: as the tool saw it, else as it is found now."""
     if call.metadata is not None or not FAMILIES[tool.family].says_metadata:
         return call.metadata
-    given = arguments if isinstance(arguments, dict) else {}
-    ref = given.get("ref")
-    looks = (
-        lambda: _stands(call, _project(tool, call, given), ref if isinstance(ref, str) else None),
-        lambda: _stands(call, _project(tool, call, given), LIVE),
-        lambda: _stands(call, call.project, LIVE),
-    )
-    return next((found for look in looks if (found := _or_none(look)) is not None), None)
-
-
-def _stands(call: Call, project: Project, ref: str | None) -> dict[str, Any]:
-    return standing(project.index, call.cancel, call.ref_for(project, ref)).metadata()
+    return next((found for look in looks_at(tool, call, arguments) if (found := _or_none(look)) is not None), None)
 
 
 def _or_none(look: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
@@ -287,13 +276,6 @@ def _or_none(look: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
     except Exception:
         log.exception("how the index stands could not be said")
         return None
-
-
-def _project(tool: Tool, call: Call, given: Mapping[str, Any]) -> Project:
-    """The project that a call is about; raises where it names one that is none or may not be asked."""
-    param = "path" if tool.family == "index" else "workspace"
-    named = given.get(param)
-    return call.projects.named(named, param=param) if named and isinstance(named, str) else call.project
 
 
 def _recorded(inner: Step) -> Step:
@@ -370,38 +352,18 @@ def _paged(inner: Step) -> Step:
     def step(tool: Tool, call: Call, params: Any) -> Any:
         if "cursor" not in params.__struct_fields__:
             return inner(tool, call, params)
-        cursors = _cursors(tool, call, params)
+        cursors = cursors_of(tool, call, params)
         bookmark = cursors.open(params.cursor)
         inside = msgspec.structs.replace(params, cursor=bookmark.place if bookmark else None)
         value, wanted_format, arguments = inner(tool, call, inside)
         if bookmark is not None and bookmark.has_moved(call.sequence):
-            value = _remarked(value, MOVED)
+            value = with_remark(value, MOVED)
         following = getattr(value, "next_cursor", None)
         if following is not None:
             value = msgspec.structs.replace(value, next_cursor=cursors.seal(following, call.sequence))
         return value, wanted_format, {**arguments, SEAL: lambda place: cursors.seal(place, call.sequence)}
 
     return step
-
-
-def _cursors(tool: Tool, call: Call, params: msgspec.Struct) -> Cursors:
-    given = msgspec.structs.asdict(params)
-    project = _project(tool, call, given)
-    named = {"ref", "path" if tool.family == "index" else "workspace"}
-    others = {name: value for name, value in given.items() if name not in named}
-    return Cursors.of(tool.name, ascii(str(project.root)), call.ref_for(project, given.get("ref")), others)
-
-
-def _remarked(value: Any, remark: str) -> Any:
-    """The value with a remark where its kind has a place for one."""
-    if hasattr(value, "metadata"):
-        warnings = [*value.metadata.get("warnings", ()), remark]
-        return msgspec.structs.replace(value, metadata={**value.metadata, "warnings": warnings})
-    for name in ("warnings", "notes"):
-        if hasattr(value, name):
-            return msgspec.structs.replace(value, **{name: [*getattr(value, name), remark]})
-    said = f"{value.message}. {remark}" if value.message else remark
-    return msgspec.structs.replace(value, message=said)
 
 
 def _limited(inner: Step) -> Step:

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from codecairn.index.activity import Opened
 from codecairn.index.batch import Report
-from codecairn.index.live import Opened
 from codecairn.index.run import Options
 from codecairn.index.standing import LIVE, Standing, files_now, standing
 from codecairn.parse.language import languages

@@ -11,7 +11,8 @@ import time
 from dataclasses import replace
 
 from codecairn.errors import Busy, CairnError, Cancelled, NotARepository, OverlayNotReady, RefNotFound
-from codecairn.index.live import Activity, ProjectIndex
+from codecairn.index.activity import Activity
+from codecairn.index.live import ProjectIndex
 from codecairn.index.run import Options
 from codecairn.index.standing import Standing, scope_of, standing
 from codecairn.paths import printable
