@@ -276,7 +276,8 @@ def test_many_heavy_rules_end_in_a_typed_error_instead_of_a_hang(client: Client,
     began = time.monotonic()
     refused = client.refused("prompt/review", prompt="a" * 10_000)
     assert time.monotonic() - began < 60
-    assert (refused["code"], refused["message"]) == (-32603, "Timed out")
+    assert refused["code"] == -32603
+    assert refused["message"].startswith("Timed out: ")
 
 
 def test_rules_that_take_too_long_to_compile_are_an_error_of_the_file(client: Client, catalogue: Catalogue) -> None:

@@ -99,7 +99,7 @@ def test_a_review_of_a_named_head_leaves_the_working_tree_out(branched: Any) -> 
         assert "No differences." in said(doors("modern").request("prompts/get", same)["result"])  # type: ignore[attr-defined]
 
 
-def test_a_review_says_what_it_cannot_learn_while_another_process_writes_the_index(branched: Any) -> None:
+def test_a_review_is_made_while_another_process_writes_the_index(branched: Any) -> None:
     repo, built = branched
     repo.commit("tides: two")
     with project_index(built.root, built.home) as index_:
@@ -108,7 +108,7 @@ def test_a_review_says_what_it_cannot_learn_while_another_process_writes_the_ind
         assert is_held
         params = {"name": "review-branch", "arguments": {"base": "main", "head": "dearer"}}
         review = said(doors("stdio").request("prompts/get", params)["result"])  # type: ignore[attr-defined]
-        assert "Ask diff_context for it later." in review
+        assert "What it changes, the most called first" in review
         assert "+    return round(hours * 200 * depth)" in review
 
 

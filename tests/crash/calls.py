@@ -24,6 +24,7 @@ _PASSING = frozenset(
         "generatedAt", "last_indexed", "last_indexed_at", "freshness_status", "indexing_status", "cached", "score",
         "relevance", "relevance_score", "date", "session", "session_id", "action", "message", "statistics",
         "usageCount", "lastUsedAt", "last_accessed", "lastAccessed", "indexed_at", "warnings", "text",
+        "next_cursor", "cursor",
     }
 )  # fmt: skip
 """Times, and what another call may rightly change: how fresh the index is, what was remembered or indexed."""

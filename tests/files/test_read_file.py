@@ -469,4 +469,4 @@ def test_reading_leaves_no_descriptor_open(repo: Repo, plain: Plain, tmp_path: P
     before = len(list(Path("/proc/self/fd").iterdir()))
     for path in ("link", "deep/er/a.txt", "out", "gone/a", "deep", "deep/er/a.txt/x") * (10 if SOAK else 3):
         plain("read_file", path=path)
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before

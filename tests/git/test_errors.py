@@ -31,7 +31,7 @@ def fault(answer: Answer) -> dict[str, Any]:
     assert answer.is_error, answer.text
     error: dict[str, Any] = answer.value["error"]
     expected = f"Error: {error['type']}\n\nDetails: {error['message']}\n\nSuggestion: {error['suggestion']}"
-    assert answer.text == answer.value["text"] == expected
+    assert answer.text == expected
     assert len(error["suggestion"].split()) >= 3
     return error
 

@@ -68,7 +68,7 @@ class Gate:
 
     def uses(self, symbol: str, ref: str | None = None) -> list[tuple[str, int, str]]:
         found = self.call("find_references", symbol_name=symbol, **({"ref": ref} if ref else {}))
-        return [(each["path"], each["line_start"], each["source_layer"]) for each in found["references"]]
+        return sorted((each["path"], each["line_start"], each["source_layer"]) for each in found["references"])
 
     def refs(self) -> dict[str, dict[str, Any]]:
         return {each["ref"]: each for each in self.call("list_refs")["refs"]}

@@ -132,7 +132,7 @@ def test_awkward_queries_are_answered_by_the_stdio_door(query: str, kiosk: Askin
         assert "error" not in message, message
         assert message["result"]["structuredContent"]["query"] == query
     else:
-        assert message["error"]["code"] == -32004
+        assert message["result"]["structuredContent"]["error"]["code"] == -32004
 
 
 @pytest.fixture(scope="module")

@@ -86,7 +86,7 @@ class MemoryDoor:
         fault = None
         if reply.as_rpc_error:
             fault = {"code": reply.rpc_error.code, "message": reply.rpc_error.message, "data": reply.rpc_error.data}
-        return Answer(reply.text, reply.structured, reply.error is not None, fault)
+        return Answer(reply.text, reply.value, reply.error is not None, fault)
 
 
 @contextmanager

@@ -100,7 +100,7 @@ def _with_lines_cut(fields: dict[str, Any], room: int) -> dict[str, Any]:
     file = fields["file"]
     *whole, last = file["content"].split("\n")
     lines = [f"{line}\n" for line in whole] + ([last] if last else [])
-    left = max(_LEAST_LINES, room - len(encoded({**fields, "file": {**file, "content": ""}, "cut": _CUT})))
+    left = max(_LEAST_LINES, room - len(encoded({**fields, "file": {**file, "content": ""}, "cut": _LONGEST_CUT})))
     sizes = accumulate(len(encoded(line)) - 2 for line in lines)
     shown = sum(1 for size in sizes if size <= left)
     content = "".join(lines[:shown]) or f"{lines[0][: int(left / 2)]}…"
@@ -110,6 +110,7 @@ def _with_lines_cut(fields: dict[str, Any], room: int) -> dict[str, Any]:
 
 
 _CUT = {"list": "lines", "shown": 0, "of": 0, "startLine": 0}
+_LONGEST_CUT = {**_CUT, "shown": 10**7, "of": 10**7, "startLine": 10**7}
 _NO_ROOM = "no room here; read it by itself"
 
 
