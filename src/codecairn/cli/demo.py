@@ -69,7 +69,8 @@ def _temporary_home(settings: config.Settings) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="cairn-demo-", ignore_cleanup_errors=True) as folder:
         home = Path(folder)
         link = home / "indexes"
-        with contextlib.suppress(OSError):  # Windows may refuse links: the index is then made anew and deleted, too
+        # Windows may refuse links, and the user's directory may be read-only: then the index is made anew, and deleted.
+        with contextlib.suppress(OSError, CairnError):
             link.symlink_to(private(config.data_folder(settings).resolve() / link.name), target_is_directory=True)
         try:
             yield home
@@ -97,7 +98,8 @@ async def _show(root: Path, home: Path, wait: float) -> None:
         subjects = await demo.choose(is_indexed=is_indexed)
         await _ask_about_code(demo, subjects, is_indexed=is_indexed)
         await _ask_about_history(demo, subjects, is_indexed=is_indexed)
-        await _ask_about_memory(demo, subjects)
+        if is_indexed or subjects.paths:
+            await _ask_about_memory(demo, subjects)
         await _make_a_mistake(demo, subjects)
     _say("That was all.")
     click.echo(f"An agent would have read {demo.characters:,} characters in {number_of(demo.answers, 'answer')}.")
@@ -154,13 +156,10 @@ def _print_answer(text: str) -> None:
 
 def _chosen(subjects: Subjects) -> str:
     if subjects.function is not None:
-        uses = number_of(subjects.function.uses, "use")
-        return f"{subjects.function.name} of {subjects.function.path}, {uses}, and the last commits"
+        return f"{subjects.function.name} of {subjects.function.path}, {number_of(subjects.function.uses, 'use')}"
     if subjects.commits:
-        return "the last commits, as there is no function to ask about"
-    return (
-        "files alone, as there are neither functions nor commits" if subjects.paths else "nothing, as nothing is here"
-    )
+        return "the last commits, as no function is known here"
+    return "files alone, as neither functions nor commits are known here" if subjects.paths else "nothing is here"
 
 
 async def _await_index(client: Any, wait: float) -> bool:
@@ -177,7 +176,10 @@ async def _await_index(client: Any, wait: float) -> bool:
 
         result = await client.call_tool("index_codebase", {}, progress_callback=draw)
     if limit.cancelled_caught:
-        click.echo("It takes longer. What needs the whole index is left out below; `cairn index` makes it at leisure.")
+        click.echo(
+            "It takes longer. What needs the whole index is left out below; `cairn index` makes it at leisure. "
+            "Meanwhile a call waits ten seconds at most, and says how much is indexed by then."
+        )
         return False
     if result.is_error:
         _print_answer(result.content[0].text)
@@ -248,11 +250,11 @@ async def _ask_about_history(demo: _Demo, subjects: Subjects, *, is_indexed: boo
 async def _ask_about_memory(demo: _Demo, subjects: Subjects) -> None:
     function = subjects.function
     about = function.name if function else subjects.paths[0] if subjects.paths else "this repository"
-    note = f"Before {about} changes, its callers are told: cairn demo decided so, to show how a decision is kept."
+    note = f"Whoever changes {about} tells the others first. (cairn demo decided so, to show how a decision is kept.)"
     binding = {"symbol": function.name, "path": function.path} if function else {}
     stored = await demo.show("What if something is learnt?", "remember", type="decision", content=note, **binding)
     await demo.show(
-        "Does another agent find it, some day?", "context_search", query=f"before {about} changes", type="decision"
+        "Does another agent find it, some day?", "context_search", query=f"who changes {about}", type="decision"
     )
     if stored.get("discovery"):
         await demo.show("And if it is wrong?", "forget", id=stored["discovery"]["id"])
