@@ -17,12 +17,14 @@ import click
 from codecairn import config
 from codecairn.cli.index import INTERRUPTED, progress_bar
 from codecairn.cli.subjects import Function, Subjects, find_subjects, misspelling
-from codecairn.errors import CairnError
+from codecairn.errors import Busy, CairnError
 from codecairn.text import number_of
 
 _MOST_LINES = 20
 _BLAMED = 8
 """Lines."""
+_LOOK_EVERY_S = 0.5
+"""While another process writes the index."""
 
 
 @click.command(help="Show what Cairn does, on the repository you are in, through a real MCP client.")
@@ -175,6 +177,9 @@ async def _await_index(client: Any, wait: float) -> bool:
                 report(done, total, said)
 
         result = await client.call_tool("index_codebase", {}, progress_callback=draw)
+        while result.is_error and result.structured_content["error"]["code"] == Busy.number:
+            await anyio.sleep(_LOOK_EVERY_S)
+            result = await client.call_tool("index_codebase", {}, progress_callback=draw)
     if limit.cancelled_caught:
         click.echo(
             "It takes longer. What needs the whole index is left out below; `cairn index` makes it at leisure. "
