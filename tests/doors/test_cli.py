@@ -35,6 +35,15 @@ def test_call_prints_the_text(written: Repo) -> None:
     assert done.stderr == b""
 
 
+def test_call_prints_what_an_agent_reads_of_a_tool_whose_seed_answers_json(written: Repo) -> None:
+    assert cairn(written.path, "call", "read_file", '{"path": "a.txt"}').stdout.decode().endswith("\na\n")
+    refused = cairn(written.path, "call", "read_file", '{"path": "b.txt"}')
+    assert refused.returncode == 1
+    assert refused.stdout.decode().startswith("Error (file_not_found)")
+    value = json.loads(cairn(written.path, "call", "read_file", '{"path": "a.txt"}', "--json").stdout)
+    assert value["file"]["content"] == "a\n"
+
+
 def test_call_prints_the_value_as_json_when_asked(written: Repo) -> None:
     done = cairn(written.path, "call", "git_log", "--json")
     assert json.loads(done.stdout) == MemoryDoor(service(written.path)).call("git_log").value
@@ -47,7 +56,7 @@ def test_call_reads_its_arguments_from_stdin(written: Repo) -> None:
 
 
 def test_call_knows_methods_by_their_slashed_name(tmp_path: Path) -> None:
-    done = cairn(tmp_path, "call", "health/check")
+    done = cairn(tmp_path, "call", "health/check", "--json")
     assert json.loads(done.stdout)["version"] == __version__
 
 
@@ -73,7 +82,7 @@ def test_a_call_that_fails_prints_its_error_and_exits_1(written: Repo, arguments
 
 
 def test_a_bug_in_a_tool_exits_1_with_the_traceback_on_stderr(tmp_path: Path) -> None:
-    done = cairn(tmp_path, "call", "sample_bug", script=SCRIPT)
+    done = cairn(tmp_path, "call", "sample_bug", "--json", script=SCRIPT)
     assert done.returncode == 1
     assert json.loads(done.stdout)["error"]["code"] == -32603
     assert b"the sample is broken" in done.stderr

@@ -15,7 +15,7 @@ from codecairn.nearness import nearest, suggestion
 
 
 @click.command(
-    help="Call one tool and print its answer: cairn call git_log '{\"maxCount\": 3}'. "
+    help="Call one tool and print its answer as an agent reads it: cairn call git_log '{\"maxCount\": 3}'. "
     "ARGUMENTS may be '-' to read them from stdin."
 )
 @click.argument("tool")
@@ -43,7 +43,8 @@ def command(tool: str, arguments: str, roots: tuple[str, ...], structured: bool)
     except CairnError as error:
         raise click.UsageError(f"{error.message}. {error.remedy}") from error
     with progress_bar() as report:
-        reply = registry.call(found, tools.Call(projects, Connection("cli"), registry, "cli", report=report), given)
+        call = tools.Call(projects, Connection("cli"), registry, "cli", report=report, answers="both")
+        reply = registry.call(found, call, given)
     click.echo(json.dumps(reply.value, indent=2, ensure_ascii=False) if structured else reply.text)
     if reply.error is not None:
         sys.exit(1)

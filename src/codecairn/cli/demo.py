@@ -2,118 +2,284 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import sys
+import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-_MOST_LINES = 24
+from codecairn import config
+from codecairn.cli.index import INTERRUPTED, progress_bar
+from codecairn.cli.subjects import Function, Subjects, find_subjects, misspelling
+from codecairn.errors import Busy, CairnError
+from codecairn.text import number_of
+
+_MOST_LINES = 20
+_BLAMED = 8
+"""Lines."""
+_LOOK_EVERY_S = 0.5
+"""While another process writes the index."""
 
 
 @click.command(help="Show what Cairn does, on the repository you are in, through a real MCP client.")
 @click.option("--root", "--workspace", "root", default=".", metavar="PATH", help="The repository to show it on.")
-def command(root: str) -> None:
+@click.option(
+    "--wait",
+    type=click.FloatRange(min=0),
+    default=45,
+    show_default=True,
+    metavar="SECONDS",
+    help="The longest to wait for the index; what needs it whole is left out where it takes longer.",
+)
+def command(root: str, wait: float) -> None:
     import anyio
+    from mcp import MCPError
 
-    anyio.run(_show, root)
+    where = Path(root).resolve()
+    settings = config.load((str(where),))
+    _check(settings)
+    try:
+        with _temporary_home(settings) as home:
+            anyio.run(_show, where, home, wait)
+    except MCPError as error:
+        raise click.ClickException(f"The server did not answer: {error}") from error
+    except KeyboardInterrupt:
+        click.echo("\nInterrupted. Nothing that the demo remembered is kept.", err=True)
+        sys.exit(INTERRUPTED)
 
 
-async def _show(root: str) -> None:
+def _check(settings: config.Settings) -> None:
+    from codecairn.project import Projects
+
+    try:
+        Projects(settings).current(())
+    except CairnError as error:
+        raise click.UsageError(f"{error.message}. {error.remedy}") from error
+
+
+@contextmanager
+def _temporary_home(settings: config.Settings) -> Iterator[Path]:
+    """A data directory that is deleted at the end, however that comes; only the index in it is the user's own."""
+    from codecairn.store.place import private
+
+    with tempfile.TemporaryDirectory(prefix="cairn-demo-", ignore_cleanup_errors=True) as folder:
+        home = Path(folder)
+        link = home / "indexes"
+        # Windows may refuse links, and the user's directory may be read-only: then the index is made anew, and deleted.
+        with contextlib.suppress(OSError, CairnError):
+            link.symlink_to(private(config.data_folder(settings).resolve() / link.name), target_is_directory=True)
+        try:
+            yield home
+        finally:
+            with contextlib.suppress(OSError):
+                link.unlink()
+
+
+async def _show(root: Path, home: Path, wait: float) -> None:
     from mcp import Client, StdioServerParameters
 
     _say("A client starts `cairn serve` on this repository and speaks MCP to it over stdio.")
-    arguments = ["-m", "codecairn", "serve", "--log-level", "error", "--root", root]
+    arguments = ["-m", "codecairn", "serve", "--log-level", "error", "--root", str(root)]
+    environment = {**config.child_environment(), "CAIRN_HOME": str(home)}
     began = time.perf_counter()
-    async with Client(StdioServerParameters(command=sys.executable, args=arguments)) as client:
+    server = StdioServerParameters(command=sys.executable, args=arguments, env=environment)
+    async with Client(server) as client:
         ready = (time.perf_counter() - began) * 1000
         tools = (await client.list_tools()).tools
-        name = client.server_info.name if client.server_info else "The server"
-        _line(f"{name} answered in {ready:.0f} ms, {len(tools)} tools:")
-        for tool in tools:
-            _line(f"  {tool.name:<20} {(tool.description or '').split('. ')[0]}.")
-        await _call(client, "health_check", {}, "Is it well?")
-        here = {"path": str(Path(root).resolve())}
-        if await _index(client, here, "Is everything indexed? (The server began by itself.)"):
-            question = {**here, "query": "where are the tools declared and called", "limit": 3}
-            await _search(client, question, "Where is this done?")
-        log = await _call(client, "git_log", {"maxCount": 3}, "What was done lately?")
-        path = _a_text_file(log)
-        if path is not None:
-            blame = {"filePath": path, "startLine": 1, "endLine": 6}
-            await _call(client, "git_blame", blame, f"Who wrote the first lines of {path}, and why?")
-        if log and len(log.get("commits", [])) > 1:
-            refs = {"ref1": log["commits"][1]["hash"][:10], "ref2": "HEAD", "summary": True}
-            await _call(client, "git_diff", refs, "What did the last commit change?")
-        prompt = {"prompt": "Audience: release engineers. Deploy with key AKIAIOSFODNN7EXAMPLE."}
-        await _call(client, "prompt_review", prompt, "May this prompt be shared?")
-        await _call(
-            client, "git_diff", {"ref1": "no-such-branch"}, "And when it cannot answer, it says why and what to do:"
-        )
-    _say("Connect it to your own client:  claude mcp add cairn -- cairn serve")
+        click.echo(f"It answered after {ready:.0f} ms and offers {len(tools)} tools.")
+        kept = "the index is kept for your own client" if (home / "indexes").is_symlink() else "so is the index"
+        click.echo(f"All that the demo asks and remembers is in a temporary folder, deleted at its end; {kept}.")
+        demo = _Demo(client)
+        is_indexed = await _await_index(client, wait)
+        subjects = await demo.choose(is_indexed=is_indexed)
+        await _ask_about_code(demo, subjects, is_indexed=is_indexed)
+        await _ask_about_history(demo, subjects, is_indexed=is_indexed)
+        if is_indexed or subjects.paths:
+            await _ask_about_memory(demo, subjects)
+        await _make_a_mistake(demo, subjects)
+    _say("That was all.")
+    click.echo(f"An agent would have read {demo.characters:,} characters in {number_of(demo.answers, 'answer')}.")
+    click.echo("Connect your own client:  claude mcp add cairn -- cairn serve")
+    click.echo("                          codex mcp add cairn -- cairn serve")
+    click.echo("Any other client: the command is `cairn serve`, started in the repository, over stdio.")
 
 
-async def _index(client: Any, arguments: Mapping[str, Any], question: str) -> bool:
-    _say(f"{question}  → index_codebase {dict(arguments)}")
+class _Demo:
+    """A client that shows what it asks and reads, and counts it."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.answers = 0
+        self.characters = 0
+
+    async def choose(self, *, is_indexed: bool) -> Subjects:
+        began, calls = time.perf_counter(), 0
+
+        async def ask(tool: str, **arguments: Any) -> dict[str, Any] | None:
+            nonlocal calls
+            calls += 1
+            result = await self._client.call_tool(tool, arguments)
+            value: dict[str, Any] | None = None if result.is_error else result.structured_content
+            return value
+
+        subjects = await find_subjects(ask, is_indexed=is_indexed)
+        seconds = time.perf_counter() - began
+        click.echo(f"{number_of(calls, 'call')} in {seconds:.1f} s chose what to ask about: {_chosen(subjects)}.")
+        return subjects
+
+    async def show(self, question: str, tool: str, **arguments: Any) -> dict[str, Any]:
+        _say(question)
+        given = json.dumps(arguments, ensure_ascii=False) if arguments else ""
+        click.echo(click.style(f"→ {tool} {given}".rstrip(), fg="cyan"))
+        began = time.perf_counter()
+        result = await self._client.call_tool(tool, arguments)
+        elapsed = (time.perf_counter() - began) * 1000
+        text = result.content[0].text
+        self.answers += 1
+        self.characters += len(text)
+        _print_answer(text)
+        click.echo(click.style(f"  ({elapsed:.0f} ms, {len(text):,} characters)", dim=True))
+        return result.structured_content or {}
+
+
+def _print_answer(text: str) -> None:
+    lines = text.splitlines()
+    for line in lines[:_MOST_LINES]:
+        click.echo(f"  │ {line}".rstrip())
+    if len(lines) > _MOST_LINES:
+        click.echo(f"  │ … {number_of(len(lines) - _MOST_LINES, 'more line')}")
+
+
+def _chosen(subjects: Subjects) -> str:
+    if subjects.function is not None:
+        return f"{subjects.function.name} of {subjects.function.path}, {number_of(subjects.function.uses, 'use')}"
+    if subjects.commits:
+        return "the last commits, as no function is known here"
+    return "files alone, as neither functions nor commits are known here" if subjects.paths else "nothing is here"
+
+
+async def _await_index(client: Any, wait: float) -> bool:
+    """Whether everything is indexed in time."""
+    import anyio
+
+    click.echo(f"The server indexes the repository by itself; the demo waits for it, at most {wait:.0f} s.")
     began = time.perf_counter()
-    result = await client.call_tool("index_codebase", dict(arguments))
-    elapsed = (time.perf_counter() - began) * 1000
-    if result.is_error or not result.structured_content:
-        _line(f"  │ {result.content[0].text}")
+    with progress_bar() as report, anyio.move_on_after(wait) as limit:
+
+        async def draw(done: float, total: float | None, said: str | None) -> None:
+            if report is not None:
+                report(done, total, said)
+
+        result = await client.call_tool("index_codebase", {}, progress_callback=draw)
+        while result.is_error and result.structured_content["error"]["code"] == Busy.number:
+            await anyio.sleep(_LOOK_EVERY_S)
+            result = await client.call_tool("index_codebase", {}, progress_callback=draw)
+    if limit.cancelled_caught:
+        click.echo(
+            "It takes longer. What needs the whole index is left out below; `cairn index` makes it at leisure. "
+            "Meanwhile a call waits ten seconds at most, and says how much is indexed by then."
+        )
         return False
-    counts, metadata = result.structured_content["statistics"], result.structured_content["metadata"]
-    _line(f"  │ {result.structured_content['message']}")
-    _line(
-        f"  │ {counts['symbols_extracted']} symbols, {counts['chunks_created']} chunks, "
-        f"{counts['index_size_mb']:.1f} MB; {metadata['freshness_status']}, {metadata['result_completeness']}, "
-        f"on {metadata['ref']}"
+    if result.is_error:
+        _print_answer(result.content[0].text)
+        return False
+    status = await client.call_tool("get_status", {})
+    counts = (status.structured_content or {}).get("statistics") or {"total_files": 0, "total_symbols": 0}
+    click.echo(
+        f"Ready after {time.perf_counter() - began:.1f} s: {number_of(counts['total_files'], 'file')}, "
+        f"{number_of(counts['total_symbols'], 'symbol')}."
     )
-    _line(click.style(f"  ({elapsed:.0f} ms)", dim=True))
     return True
 
 
-async def _search(client: Any, arguments: Mapping[str, Any], question: str) -> None:
-    _say(f"{question}  → search_code {dict(arguments)}")
-    began = time.perf_counter()
-    found = (await client.call_tool("search_code", dict(arguments))).structured_content
-    elapsed = (time.perf_counter() - began) * 1000
-    for result in found["results"]:
-        symbol, file = result["symbol"], result["file"]
-        said = symbol["signature"] if symbol else result["content"].strip().split("\n")[0]
-        _line(
-            f"  │ {result['rank']}. {file['path']}:{file['start_line']}  {said[:90]}  {result['relevance_score']:.2f}"
+async def _ask_about_code(demo: _Demo, subjects: Subjects, *, is_indexed: bool) -> None:
+    function = subjects.function
+    if function is not None:
+        await _ask_about_function(demo, function)
+    elif subjects.task is not None:
+        await demo.show("Where is this done?", "search_code", query=subjects.task, limit=5)
+    elif subjects.paths:
+        stem = Path(subjects.paths[0]).stem
+        await demo.show(f"What is said about {stem}?", "search_code", query=stem, limit=5)
+    else:
+        _pass_over("There is no code and no document yet, so nothing is searched.")
+    if function is None and is_indexed and subjects.paths:
+        await demo.show("What does this repository hold?", "get_file_outline", path=".")
+
+
+async def _ask_about_function(demo: _Demo, function: Function) -> None:
+    name, path = function.name, function.path
+    await demo.show("Where is this done?", "search_code", query=function.question, limit=5)
+    await demo.show(f"What does {name} look like?", "find_symbol", symbol_name=name, path=path, limit=1)
+    await demo.show(f"Who uses {name}?", "find_references", symbol_name=name, path=path, line=function.line)
+    await demo.show(f"Who calls {name}, and what does it call?", "get_call_graph", symbol_name=function.qualified)
+
+
+async def _ask_about_history(demo: _Demo, subjects: Subjects, *, is_indexed: bool) -> None:
+    if not subjects.commits:
+        _pass_over("There are no commits here, so nothing is asked about history.")
+        return
+    await demo.show("What was done lately?", "git_log", maxCount=3)
+    function = subjects.function
+    if function is not None:
+        end = min(function.end, function.line + _BLAMED)
+        question = f"Who wrote the first lines of {function.name}, and why?"
+        await demo.show(question, "git_blame", filePath=function.path, startLine=function.line, endLine=end)
+    elif subjects.paths:
+        path = subjects.paths[0]
+        await demo.show(
+            f"Who wrote the first line of {path}, and why?", "git_blame", filePath=path, startLine=1, endLine=1
         )
-    _line(click.style(f"  ({elapsed:.0f} ms)", dim=True))
+    if not is_indexed:
+        return
+    if subjects.compared is not None:
+        base, head = subjects.compared
+        await demo.show(
+            "What did the last changes do, and whom do they concern?", "diff_context", base_ref=base, head_ref=head
+        )
+    else:
+        _pass_over("There is one commit, so there is nothing to compare.")
+    if subjects.task is not None:
+        await demo.show(
+            "What has to be known for a task like the last one?", "build_context_pack", task=subjects.task,
+            max_tokens=2_000,
+        )  # fmt: skip
 
 
-async def _call(client: Any, tool: str, arguments: Mapping[str, Any], question: str) -> dict[str, Any] | None:
-    _say(f"{question}  → {tool} {dict(arguments) or ''}")
-    began = time.perf_counter()
-    result = await client.call_tool(tool, dict(arguments))
-    elapsed = (time.perf_counter() - began) * 1000
-    lines = result.content[0].text.splitlines()
-    for line in lines[:_MOST_LINES]:
-        _line(f"  │ {line}")
-    if len(lines) > _MOST_LINES:
-        _line(f"  │ … {len(lines) - _MOST_LINES} more lines")
-    _line(click.style(f"  ({elapsed:.0f} ms)", dim=True))
-    value: dict[str, Any] | None = result.structured_content
-    return value
+async def _ask_about_memory(demo: _Demo, subjects: Subjects) -> None:
+    function = subjects.function
+    about = function.name if function else subjects.paths[0] if subjects.paths else "this repository"
+    note = f"Whoever changes {about} tells the others first. (cairn demo decided so, to show how a decision is kept.)"
+    binding = {"symbol": function.name, "path": function.path} if function else {}
+    stored = await demo.show("What if something is learnt?", "remember", type="decision", content=note, **binding)
+    await demo.show(
+        "Does another agent find it, some day?", "context_search", query=f"who changes {about}", type="decision"
+    )
+    if stored.get("discovery"):
+        await demo.show("And if it is wrong?", "forget", id=stored["discovery"]["id"])
 
 
-def _a_text_file(log: dict[str, Any] | None) -> str | None:
-    """A file of the latest commits that is still there and reads like source."""
-    changes = [change for commit in (log or {}).get("commits", []) for change in commit["files"]]
-    paths = [change["path"] for change in changes if change["status"] != "deleted"]
-    preferred = [path for path in paths if path.endswith((".py", ".ts", ".js", ".go", ".rs", ".java", ".md"))]
-    return next(iter(preferred or paths), None)
+async def _make_a_mistake(demo: _Demo, subjects: Subjects) -> None:
+    question = "And where it cannot answer, what does it say?"
+    if subjects.function is not None:
+        await demo.show(question, "find_references", symbol_name=misspelling(subjects.function.name))
+    elif subjects.paths:
+        folder, _, name = subjects.paths[0].rpartition("/")
+        wrong = f"{folder}/{misspelling(name)}".lstrip("/")
+        await demo.show(question, "read_file", path=wrong)
+    else:
+        await demo.show(question, "read_file", path="README.md")
 
 
 def _say(text: str) -> None:
     click.echo("\n" + click.style(text, bold=True))
 
 
-def _line(text: str) -> None:
-    click.echo(text)
+def _pass_over(text: str) -> None:
+    click.echo("\n" + click.style(text, dim=True))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from codecairn.tools import Registry
 
 _KEPT = "codecairn.opened"
-_INTERRUPTED = 130
+INTERRUPTED = 130
 """The status of a command that Ctrl-C ended, as shells reckon it."""
 Report = Callable[[float, float | None, str | None], None]
 
@@ -50,7 +50,7 @@ def command(
             value = called("index_codebase", arguments, report)
     except KeyboardInterrupt:
         click.echo("Interrupted. What was read so far is kept: cairn index reads the rest.", err=True)
-        sys.exit(_INTERRUPTED)
+        sys.exit(INTERRUPTED)
     if structured:
         click.echo(json.dumps(value, indent=2, ensure_ascii=False))
         return

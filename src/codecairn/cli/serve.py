@@ -105,6 +105,8 @@ def _service(settings: config.Settings, selection: str, *, watch: bool, index: b
 def _serve_stdio(make: Callable[[], Any]) -> None:
     from codecairn.serve import sdk
 
+    if sys.stdin is not None and sys.stdin.isatty():
+        click.echo("cairn: waiting for an MCP client on stdin; see cairn serve --help (Ctrl-C ends it)", err=True)
     door = sdk.stdio_door()
     door.serve(make())
     _leave(0)

@@ -27,10 +27,10 @@ def print_outline(answer: Fields, reading: Reading) -> str:
 
 
 def _opening(answer: Fields) -> list[str]:
-    if answer["total_files"] == 1 and not answer["folders"]:
+    if answer["total_files"] == 1 and answer["files"] and not answer["folders"]:
         return []
     without = answer["files_without_symbols"]
-    bare = f", {without:,} of them without" if without else ""
+    bare = f", {without:,} of them without" if 0 < without < answer["total_files"] else ""
     said = f"{one_of(answer['total_symbols'], 'symbol')} in {one_of(answer['total_files'], 'file')}{bare}"
     return [f"{one_line(answer['path'])}: {said}"]
 
