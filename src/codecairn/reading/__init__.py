@@ -102,5 +102,10 @@ def sentence(text: str, most: int = 160) -> str:
     return clip(one_line(head[:end] if end and end > 20 else head), most)
 
 
+def name_in_file(qualified_name: str, path: str) -> str:
+    """A qualified name without the folder of its file, which stands beside it."""
+    return one_line(qualified_name).removeprefix(f"{one_line(path).rpartition('/')[0]}/")
+
+
 def extent(start: int, end: int) -> str:
     return f"{start}" if start == end else f"{start}-{end}"
