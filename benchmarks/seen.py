@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -34,7 +35,15 @@ PLAN = Path(__file__).with_suffix(".toml")
 CLAUDE_CODE = {"name": "claude-code", "version": "2.1"}
 OWN = "Cairn"
 _REFS = ("base_ref", "head_ref", "ref")
+_MORE = re.compile(
+    r"(?:cursor|startLine)\b:? `?[\w-]+`?_?$|give a larger `limit`|^Left out: |include_unresolved\.$", re.M
+)
+_MARK, _ENDING = "+", 1_500
 _DRIVER_S = 600
+_IDLE_CALLS = (0, 40, 160)
+"""Calls before the first question, tried in turn."""
+_NOT_UP, _NOT_UP_WITHIN = "unsupported call", 60
+"""Codex's answer for a tool of a server that is not up, and the characters it stands within."""
 
 
 @dataclass
@@ -56,14 +65,20 @@ class Question:
     def ratio(self) -> float:
         return len(self.shown[OWN]) / len(self.by_shell)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the answer says of nothing that it was left out."""
+        return not _MORE.search(self.shown[OWN][-_ENDING:])
+
     def row(self, readers: Sequence[str]) -> list[str]:
-        counts = (f"{len(text):,}" for text in (*(self.shown.get(each, "") for each in readers), self.by_shell))
-        return [f"{self.repository}: {self.asked}", self.tool, *counts, f"{self.ratio:.2f}"]
+        counts = [f"{len(text):,}" for text in (*(self.shown[each] for each in readers), self.by_shell)]
+        ratio = f"{self.ratio:.2f}" if self.is_whole else f"{_MARK} {self.ratio:.2f}"
+        return [f"{self.repository}: {self.asked}", self.tool, *counts, ratio]
 
     def as_json(self) -> dict[str, Any]:
         return {
             "repository": self.repository, "asked": self.asked, "call": self.call, "shell": self.shell,
-            "ratio": round(self.ratio, 3), "shown": self.shown, "by_shell": self.by_shell,
+            "ratio": round(self.ratio, 3), "is_whole": self.is_whole, "shown": self.shown, "by_shell": self.by_shell,
         }  # fmt: skip
 
 
@@ -73,7 +88,7 @@ def questions_of(repositories: dict[str, Path]) -> list[Question]:
 
 
 def ask_server(questions: Sequence[Question], root: Path, home: Path) -> None:
-    with cairn(root, home, "--no-watch") as server:
+    with cairn(root, home) as server:
         server.initialize(CLAUDE_CODE)
         for arguments in ({}, *({"ref": ref} for ref in refs_of(questions))):
             text_of(server, "index_codebase", arguments, fails=False)
@@ -111,9 +126,24 @@ def ask_shell(question: Question, root: Path) -> str:
 
 
 def ask_client(client: str, program: str, driver: Path, questions: Sequence[Question], root: Path, home: Path) -> None:
+    """The first calls are repeated until the server is up: some clients let their model begin before."""
+    for idle in _IDLE_CALLS:
+        calls = [*[("get_status", {})] * idle, *(each.call for each in questions)]
+        texts = texts_of(client, program, driver, calls, root, home)[idle:]
+        if not any(_NOT_UP in text[:_NOT_UP_WITHIN] for text in texts):
+            break
+    else:
+        sys.exit(f"{client} never waits for the server")
+    for question, text in zip(questions, texts, strict=True):
+        question.shown[client] = text
+
+
+def texts_of(
+    client: str, program: str, driver: Path, calls: Sequence[tuple[str, dict[str, Any]]], root: Path, home: Path
+) -> list[str]:
     with tempfile.TemporaryDirectory() as scratch:
         plan, rows = Path(scratch, "plan.json"), Path(scratch, "rows.json")
-        plan.write_text(json.dumps([each.call for each in questions]), encoding="utf-8")
+        plan.write_text(json.dumps(calls), encoding="utf-8")
         subprocess.run(
             [
                 sys.executable, str(driver), client, "--client", program, "--root", str(root), "--plan", str(plan),
@@ -121,19 +151,20 @@ def ask_client(client: str, program: str, driver: Path, questions: Sequence[Ques
             ],
             env={**os.environ, "CAIRN_HOME": str(home)}, stdout=subprocess.DEVNULL, check=True,
         )  # fmt: skip
-        for question, row in zip(questions, json.loads(rows.read_text(encoding="utf-8")), strict=True):
-            question.shown[client] = row["text"]
+        return [row["text"] for row in json.loads(rows.read_text(encoding="utf-8"))]
 
 
 def report(questions: Sequence[Question], readers: Sequence[str], *, is_markdown: bool) -> Iterator[str]:
     head = ["question", "tool", *readers, "shell", "ratio"]
-    totals = [sum(len(each.shown.get(reader, "")) for each in questions) for reader in readers]
+    totals = [sum(len(each.shown[reader]) for each in questions) for reader in readers]
     totals.append(sum(len(each.by_shell) for each in questions))
     median = statistics.median(each.ratio for each in questions)
+    whole = [each.ratio for each in questions if each.is_whole]
     last = [f"{len(questions)} questions", "", *(f"{total:,}" for total in totals), f"median {median:.2f}"]
     yield (markdown if is_markdown else table)(head, [*(each.row(readers) for each in questions), last])
+    yield f"\n{_MARK} more can be had of it. The median of the {len(whole)} others is {statistics.median(whole):.2f}."
     losses = sorted((each for each in questions if each.ratio > 1), key=lambda each: -each.ratio)
-    yield f"\nThe shell needs less in {len(losses)}:"
+    yield f"The shell needs less in {len(losses)}:"
     for each in losses:
         yield f"- {each.repository}: {each.asked} ({each.tool} {each.ratio:.2f} ×)"
 

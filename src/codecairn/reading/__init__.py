@@ -67,12 +67,13 @@ def share(shown: int, total: int, one: str, many: str | None = None) -> str:
 
 def state_lines(metadata: Fields) -> list[str]:
     """What a reader must know of the index behind an answer: nothing where all is well."""
-    said = []
-    if metadata.get("freshness_status") == "stale" and metadata.get("indexing_status") == "ready":
+    said, warnings = [], metadata.get("warnings", ())
+    is_stale = metadata.get("freshness_status") == "stale" and metadata.get("indexing_status") == "ready"
+    if is_stale and not any("stale" in each for each in warnings):
         said.append("The index is stale: files have changed since.")
     elif metadata.get("freshness_status") == "syncing":
         said.append("The index is being updated; the newest changes may be missing.")
-    return [f"! {each}" for each in (*said, *metadata.get("warnings", ()))]
+    return [f"! {each}" for each in (*said, *warnings)]
 
 
 def fit(blocks: Sequence[str], room: int, *, between: int = 1) -> int:
