@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 _SAMPLE_S = 0.05
+_CLIENT = {"name": "benchmark", "version": "0"}
 
 
 @dataclass
@@ -49,10 +50,9 @@ class Server:
         )  # fmt: skip
         self._id = 0
 
-    def initialize(self) -> float:
+    def initialize(self, client: Mapping[str, str] = _CLIENT) -> float:
         """Shake hands; the milliseconds from the start of the process to the answer."""
-        client = {"name": "benchmark", "version": "0"}
-        self.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client})
+        self.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {**client}})
         elapsed = (time.perf_counter() - self.began) * 1000
         self._send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         return elapsed

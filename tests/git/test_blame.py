@@ -293,7 +293,7 @@ def moved(repo: Repo) -> tuple[str, str]:
     """harbour.py, made of a block of docks.py that is indented anew, with one new line above it."""
     first = repo.commit("Weigh cargo", {"docks.py": f"# docks\n{FUNCTION}# end\n"})
     block = FUNCTION.replace("    total", "        total")
-    body = "Docks are about to go.\n\nSigned-off-by: Ada"
+    body = "Docks are about to go.\n\n---------\n\nSigned-off-by: Ada"
     second = repo.commit(f"Move weighing\n\n{body}", {"docks.py": "# docks\n# end\n", "harbour.py": f"# new\n{block}"})
     return first, second
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from codecairn.index import standing
 from codecairn.reading import DEFAULT_CHARACTERS, MOST_CHARACTERS
 from tests.reading.test_forms import FILES
 from tests.search.conftest import Built, built_from
@@ -95,6 +97,43 @@ def test_an_outline_names_nothing_twice(door: Door) -> None:
     ]
 
 
+def test_a_line_with_two_references_is_shown_once_and_cut_around_the_name(own: Own) -> None:
+    long = "    return sum(" + ", ".join(f"value_{n:02}" for n in range(12)) + ", tax_of(price, 3), start=price)\n"
+    door = own(
+        {
+            "till.py": "def tax_of(price, rate):\n    return price * rate\n",
+            "desk.py": "from till import tax_of as _tax_of\n\n\ndef serve(price):\n    return _tax_of(price, 2)\n",
+            "hall.py": f"from till import tax_of\n\n\ndef sell(price):\n{long}",
+        }
+    )
+    text = text_of(door, "find_references", symbol_name="tax_of")
+    assert text.split("\n")[0] == "5 references on 4 lines to till.tax_of (till.py:1)"
+    assert text.count("from till import tax_of as _tax_of") == 1
+    assert "    5 sell: …, value_08, value_09, value_10, value_11, tax_of(price, 3), start=price)" in text.split("\n")
+
+
+def test_a_name_does_not_repeat_the_folder_beside_it(own: Own) -> None:
+    door = own({"src/core/util.ts": "export function finish(a: string): string {\n  return a;\n}\n"})
+    text = text_of(door, "find_symbol", symbol_name="finish")
+    assert text.split("\n")[1] == "src/core/util.ts:1-3  fn util.finish"
+    head = text_of(door, "find_references", symbol_name="util.finish")
+    assert head == "0 references to util.finish (src/core/util.ts:1)"
+    found = text_of(door, "search_code", query="finish")
+    assert found.count("function finish") == 1
+
+
+def test_signatures_that_begin_alike_are_shown_where_they_part(own: Own) -> None:
+    head = "def pack(" + ", ".join(f"parameter_{n:02}" for n in range(12))
+    door = own({"a.py": f"{head}, colour):\n    return 1\n"})
+    root = Repo(Path(str(door.call("get_status", {}).value["project"]["root_path"])))
+    root.write("a.py", f"{head}, weight):\n    return 1\n")
+    text_of(door, "index_codebase")
+    text = text_of(door, "diff_context", head_ref="live").split("\n")
+    assert text[-2:] == [
+        "        was …, parameter_10, parameter_11, colour)", "        now …, parameter_10, parameter_11, weight)",
+    ]  # fmt: skip
+
+
 @pytest.mark.requirement("ruling/shown/grep-context")
 def test_grep_groups_by_file_and_shows_lines_around_on_request(door: Door) -> None:
     assert text_of(door, "grep_codebase", pattern=r"add_tax\(").split("\n") == [
@@ -138,6 +177,15 @@ def test_freshness_is_said_only_where_it_is_not_well(own: Own, tmp_path_factory:
     assert not any(word in text for word in ("fresh", "stale", "ref", "complete"))
 
 
+def test_files_that_nobody_compared_are_not_said_to_have_changed(own: Own, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(standing, "_LONG_LOOK_S", 0.0)
+    monkeypatch.setattr(standing, "_LOOK_SHARE", 1e9)
+    door = own({"a.py": "def one():\n    return 1\n"})
+    text_of(door, "find_symbol", symbol_name="one")
+    text = text_of(door, "find_symbol", symbol_name="one")
+    assert [line for line in text.split("\n") if line.startswith("!")] == [f"! {standing._NOT_LOOKED_AT}"]
+
+
 @pytest.mark.requirement("ruling/shown/error-for-the-model")
 def test_an_error_says_what_is_wrong_and_what_would_work(door: Door) -> None:
     missing = door.call("find_references", {"symbol_name": "add_tx"})
@@ -145,7 +193,7 @@ def test_an_error_says_what_is_wrong_and_what_would_work(door: Door) -> None:
     assert missing.text.startswith("Error (symbol_not_found): ")
     assert "add_tax" in missing.text
     lost = door.call("read_file", {"path": "shop/tills.py"})
-    assert "shop/till.py" in lost.text
+    assert lost.text.count("shop/till.py") == 1
     forgotten = door.call("find_references", {})
     assert forgotten.text.startswith("Error (invalid_input): symbol_name: required")
 

@@ -18,8 +18,9 @@ from msgspec import Struct
 from codecairn.context.gather import KINDS, Kind, Material, Shown, by_worth
 from codecairn.text import CHARACTERS_PER_TOKEN
 
-LEAST_TOKENS, DEFAULT_TOKENS, MOST_TOKENS = 500, 4_000, 20_000
-"""Below the least the frame leaves room for nothing; above the most clients cut an answer."""
+LEAST_TOKENS, DEFAULT_TOKENS, MOST_TOKENS = 500, 2_200, 20_000
+"""Below the least the frame leaves room for nothing; the default is an ordinary answer, at most 8,000 characters; above
+the most clients cut an answer."""
 ESTIMATE = "1 token = 3.5 characters of this JSON"
 _SHARES: dict[Kind, float] = {
     "definition": 0.6, "caller": 0.2, "test": 0.2, "doc": 0.15, "discovery": 0.15, "rule": 0.15,

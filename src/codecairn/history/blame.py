@@ -47,6 +47,8 @@ _LONGEST_SEARCH_S = 20.0
 
 # A reader of "why" has no use for these lines of a commit's body.
 _TRAILER = re.compile(r"^(?:git-svn-id|[A-Z][\w-]*-by|Change-Id|Cc|Conflicts): .*\n?", re.MULTILINE)
+_RULE_AT_END = re.compile(r"^-{3,}\s*\Z", re.MULTILINE)
+"""The line that GitHub draws above the trailers of a squashed commit."""
 
 
 @dataclass(frozen=True)
@@ -247,7 +249,7 @@ def _bodies(git: Git, hashes: list[str], cancel: Cancel) -> dict[str, str]:
     asked = ["log", "--no-walk=unsorted", "--no-show-signature", "--encoding=UTF-8", "-z", "--format=%H%n%b"]
     finished = git.run(*asked, "--end-of-options", *hashes, "--", cancel=cancel)
     records = (each.partition("\n") for each in decoded(finished.output).split("\0"))
-    return {hash_: _TRAILER.sub("", body).strip() for hash_, _, body in records}
+    return {hash_: _RULE_AT_END.sub("", _TRAILER.sub("", body)).strip() for hash_, _, body in records}
 
 
 def _is_uncommitted(hash_: str) -> bool:

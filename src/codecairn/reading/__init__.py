@@ -67,12 +67,13 @@ def share(shown: int, total: int, one: str, many: str | None = None) -> str:
 
 def state_lines(metadata: Fields) -> list[str]:
     """What a reader must know of the index behind an answer: nothing where all is well."""
-    said = []
-    if metadata.get("freshness_status") == "stale" and metadata.get("indexing_status") == "ready":
+    said, warnings = [], metadata.get("warnings", ())
+    is_stale = metadata.get("freshness_status") == "stale" and metadata.get("indexing_status") == "ready"
+    if is_stale and not any("stale" in each for each in warnings):
         said.append("The index is stale: files have changed since.")
     elif metadata.get("freshness_status") == "syncing":
         said.append("The index is being updated; the newest changes may be missing.")
-    return [f"! {each}" for each in (*said, *metadata.get("warnings", ()))]
+    return [f"! {each}" for each in (*said, *warnings)]
 
 
 def fit(blocks: Sequence[str], room: int, *, between: int = 1) -> int:
@@ -100,6 +101,11 @@ def sentence(text: str, most: int = 160) -> str:
     head = " ".join(text.strip().split("\n\n", 1)[0].split())
     end = next((at + 1 for at in range(len(head)) if head[at] in ".!?" and head[at + 1 : at + 2] in ("", " ")), None)
     return clip(one_line(head[:end] if end and end > 20 else head), most)
+
+
+def name_in_file(qualified_name: str, path: str) -> str:
+    """A qualified name without the folder of its file, which stands beside it."""
+    return one_line(qualified_name).removeprefix(f"{one_line(path).rpartition('/')[0]}/")
 
 
 def extent(start: int, end: int) -> str:

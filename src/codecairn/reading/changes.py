@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from codecairn.reading import DEFAULT_CHARACTERS, Fields, Reading, Role, clip, fit, lines, one_of, share, state_lines
 from codecairn.reading.code import code_line
@@ -13,6 +13,8 @@ _SIGNS: dict[str, tuple[str, Role]] = {
     "added": ("+", "added"), "modified": ("~", "mark"), "deleted": ("-", "removed"),
 }  # fmt: skip
 _WIDEST = 110
+_PARTING = 30
+"""Characters shown before the place where two signatures part."""
 _ORDINARY = 4_000
 """Characters for who asked for nothing special: of a large change the first page tells where to look."""
 
@@ -54,13 +56,27 @@ def _row(row: Fields, reading: Reading) -> str:
     text += f"  ({said})" if said else ""
     text += f" ← {', '.join(map(_short, row['callers']))}" if row.get("callers") else ""
     if row.get("signature_changed") and row["before"]:
-        text += f"\n        was {clip(one_line(row['before']['signature']), _WIDEST)}"
+        text += "".join(f"\n        {line}" for line in _signatures(row["before"], record))
     return text + "".join(f"\n        {code_line(line)}" for line in row.get("hunk", ()))
 
 
+def _signatures(before: Fields, after: Fields) -> Iterator[str]:
+    """The signature before; where both begin alike, each from shortly before they part."""
+    was, now = one_line(before["signature"]), one_line(after["signature"])
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(was, now, strict=False)))
+    if was == now:
+        return
+    if alike < _WIDEST - _PARTING:
+        yield f"was {clip(was, _WIDEST)}"
+        return
+    start = alike - _PARTING
+    yield f"was …{clip(was[start:], _WIDEST)}"
+    yield f"now …{clip(now[start:], _WIDEST)}"
+
+
 def _short(name: str) -> str:
-    """The last two parts of a qualified name."""
-    return clip(".".join(one_line(name).replace("::", ".").rsplit(".", 2)[-2:]), 50)
+    """The last two parts of a qualified name, without folders."""
+    return clip(".".join(one_line(name).rpartition("/")[2].replace("::", ".").rsplit(".", 2)[-2:]), 50)
 
 
 def _said(row: Fields) -> list[str]:

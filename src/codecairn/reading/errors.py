@@ -23,7 +23,7 @@ def _facts(error: CairnError) -> Iterator[str]:
     if isinstance(reason, str) and reason not in error.message:
         yield one_line(reason)
     for name, value in error.data.items():
-        if name in _TOLD or not value:
+        if name in _TOLD or not value or _is_suggested(value, error.remedy):
             continue
         if isinstance(value, list):
             yield f"{name}:"
@@ -32,6 +32,11 @@ def _facts(error: CairnError) -> Iterator[str]:
                 yield f"  … {len(value) - _MOST:,} more"
         elif isinstance(value, str) and value not in error.message:
             yield f"{name}: {one_line(value)}"
+
+
+def _is_suggested(value: Any, remedy: str) -> bool:
+    """Whether the remedy names the best of a list already."""
+    return isinstance(value, list) and isinstance(value[0], str) and value[0] in remedy
 
 
 def _row(each: Any) -> str:

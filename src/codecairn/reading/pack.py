@@ -12,6 +12,8 @@ _TITLES = {
     "definition": "Definition", "caller": "Caller", "test": "Test", "doc": "Document", "discovery": "Discovery",
     "rule": "Rule",
 }  # fmt: skip
+_NAMED = 5
+"""Of the things left out of each kind, named."""
 
 
 def print_pack(pack: Fields, reading: Reading) -> str:
@@ -34,5 +36,11 @@ def _section(item: Fields, reading: Reading) -> str:
 
 def _left_out(pack: Fields) -> Iterator[str]:
     for each in pack["left_out"]:
-        named = f": {', '.join(map(one_line, each['best']))}" if each["best"] else ""
+        named = f": {', '.join(map(_place_once, each['best'][:_NAMED]))}" if each["best"] else ""
         yield f"Left out: {one_of(each['count'], each['kind'])}{named}"
+
+
+def _place_once(best: str) -> str:
+    """`name (path:line)`, without the name where the path begins with it."""
+    name, _, place = one_line(best).rpartition(" (")
+    return place.removesuffix(")") if name and place.startswith(f"{name}:") else one_line(best)

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from codecairn.reading import Fields, Reading, clip, fit, lines, one_of, share, state_lines
+from codecairn.reading import Fields, Reading, clip, fit, lines, name_in_file, one_of, share, state_lines
 from codecairn.reading.code import code_line
 from codecairn.text import one_line
 
 _WIDEST = 72
+_BEFORE_NAME = 24
+"""Characters of a long line that are shown before the name."""
 _TITLES = {
     "calls": "Calls", "extends": "Extended by", "implements": "Implemented by", "imports": "Imports",
     "references": "Mentions",
@@ -44,39 +46,66 @@ def _target(answer: Fields, reading: Reading, room: int) -> str:
 
 def _heading(answer: Fields, reading: Reading) -> str:
     symbol, shown = answer["symbol"], len(answer["references"])
+    on_lines = len(set(map(_line_of, answer["references"])))
     counted = share(shown + reading.offset, answer["total_references"], "reference")
+    name = name_in_file(symbol["qualified_name"], symbol["path"])
     place = f"{one_line(symbol['path'])}:{symbol['line_start']}"
-    said = f"{counted} to {reading.paint(one_line(symbol['qualified_name']), 'strong')} ({place})"
+    counted += f" on {one_of(on_lines, 'line')}" if on_lines < shown else ""
+    said = f"{counted} to {reading.paint(name, 'strong')} ({place})"
     unbound = answer["unresolved_count"]
     return f"{said}; {one_of(unbound, 'use')} of the name could not be bound" if unbound else said
 
 
 def _body(answer: Fields, reading: Reading, room: int) -> Iterator[str]:
     rows = sorted(answer["references"], key=lambda row: kind_order(row["edge_type"]))
-    blocks = [_row(each, reading) for each in rows]
+    name = answer["symbol"]["name"]
+    blocks = [_row(each, name, reading) for each in rows]
     shown = fit(blocks, room - 400 - sum(len(path) + 1 for path in {row["path"] for row in rows}))
-    for kind, group in groupby(rows[:shown], key=lambda row: row["edge_type"]):
+    for kind, group in groupby(_lines_once(rows[:shown]), key=lambda row: row["edge_type"]):
         yield f"{_TITLES[kind]}:"
-        yield from _by_file(list(group), reading)
+        yield from _by_file(list(group), name, reading)
     if shown < len(rows):
         yield f"{len(rows) - shown:,} more here: {reading.onward(reading.cursor(str(reading.offset + shown)))}"
     if answer.get("unresolved"):
         yield "Not bound to any definition:"
-        yield from _by_file(answer["unresolved"], reading)
+        yield from _by_file(answer["unresolved"], name, reading)
 
 
-def _by_file(rows: Sequence[Fields], reading: Reading) -> Iterator[str]:
+def _lines_once(rows: Sequence[Fields]) -> Iterator[Fields]:
+    """The rows without those whose line is shown already: an import under another name mentions the symbol too."""
+    seen = set()
+    for row in rows:
+        if _line_of(row) not in seen:
+            seen.add(_line_of(row))
+            yield row
+
+
+def _line_of(row: Fields) -> tuple[str, int]:
+    return row["path"], row["line_start"]
+
+
+def _by_file(rows: Sequence[Fields], name: str, reading: Reading) -> Iterator[str]:
     for path, group in groupby(rows, key=lambda row: row["path"]):
         yield reading.paint(one_line(path), "path")
-        yield from (_row(each, reading) for each in group)
+        yield from (_row(each, name, reading) for each in group)
 
 
-def _row(row: Fields, reading: Reading) -> str:
+def _row(row: Fields, name: str, reading: Reading) -> str:
     around = row["from_symbol"]
     where = "" if around["kind"] == "module" else f"{one_line(around['name'])}: "
     why = f"  [{one_line(row['reason'])}]" if row.get("reason") else ""
     number = reading.paint(format(row["line_start"], ">5"), "dim")
-    return f"{number} {where}{code_line(row['context'], _WIDEST)}{why}"
+    return f"{number} {where}{_line_around(name, row['context'])}{why}"
+
+
+def _line_around(name: str, text: str) -> str:
+    """A line that is too long from its beginning, or from shortly before the name where that would be cut off."""
+    line = code_line(text)
+    end = line.find(name) + len(name)
+    if len(line) <= _WIDEST or end < _WIDEST:
+        return code_line(line, _WIDEST)
+    start = max(0, min(end - len(name) - _BEFORE_NAME, len(line) - _WIDEST))
+    return f"…{code_line(line[start:], _WIDEST)}"
 
 
 def _hint(answer: Fields, reading: Reading) -> str | None:

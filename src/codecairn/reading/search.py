@@ -16,6 +16,7 @@ _WIDEST = 140
 _LONGEST_SIGNATURE = 120
 ELISION = "…"
 _COMMENT_LINE = re.compile(r"\s*(?:#|//|/\*|\*|--|;|%)")
+_MODIFIERS = re.compile(r"^(?:(?:export|default|declare|public) )+")
 _COMMENT = re.compile(r"^\s*(?:#+|//+!?|/\*+|\*+/?|--+|;+|%+|\"\"\"|'''|r\"\"\")?\s?")
 
 
@@ -91,7 +92,7 @@ def lines_that_matter(result: Fields, words: re.Pattern[str]) -> list[tuple[int,
     signature and the comment stand in the headline already."""
     rest = [each for each in _numbered(result) if each[1].strip()]
     told = _told_lines(result)
-    rest = [each for each in rest if _bare(each[1]) not in told] or rest
+    rest = [each for each in rest if not _is_told(_bare(each[1]), told)] or rest
     weighed = [(_weight(text, words), number, text) for number, text in rest]
     matching = sorted((each for each in weighed if each[0]), key=lambda each: -each[0])[:_MOST_LINES]
     if not matching:
@@ -106,6 +107,11 @@ def _weight(line: str, words: re.Pattern[str]) -> float:
     return count / 2 if _COMMENT_LINE.match(line) else count
 
 
+def _is_told(line: str, told: set[str]) -> bool:
+    """Whether a line is one of the headline's, which leaves out words like `export`."""
+    return line in told or _MODIFIERS.sub("", line) in told
+
+
 def _told_lines(result: Fields) -> set[str]:
     symbol = result["symbol"]
     if not symbol:
@@ -115,7 +121,7 @@ def _told_lines(result: Fields) -> set[str]:
 
 
 def _bare(line: str) -> str:
-    return _COMMENT.sub("", line).strip().rstrip(":{").strip().removesuffix('"""').removesuffix("*/").strip()
+    return _COMMENT.sub("", line).strip().rstrip(":{ =").strip().removesuffix('"""').removesuffix("*/").strip()
 
 
 def _numbered(result: Fields) -> Iterator[tuple[int, str]]:
