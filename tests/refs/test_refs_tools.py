@@ -361,7 +361,7 @@ def test_worktrees_share_everything(at_gate: Gate) -> None:
     said = at_gate.call("index_codebase", path=str(tree))
     assert said["statistics"]["files_indexed"] == 0
     there = at_gate.call("find_references", symbol_name="validate_token", workspace=str(tree))
-    assert [each["source_layer"] for each in there["references"]] == ["overlay"] * 3 + ["base"]
+    assert [each["source_layer"] for each in there["references"]] == ["overlay", "overlay", "base", "overlay"]
     folders = {at_gate.asking.served.projects.open(root).index.folder for root in (at_gate.repo.path, tree)}
     assert len(folders) == 1
 
@@ -429,7 +429,10 @@ def test_a_partial_clone_lacks_what_it_lacks_and_names_it(
     said = " ".join(gate.index("origin/feature")["metadata"]["warnings"])
     assert "partial clone" in said
     assert "pkg/app.py" in said
-    assert len(gate.uses("validate_token", "origin/feature")) == 2
+    found = gate.call("find_references", symbol_name="validate_token", ref="origin/feature")
+    assert [each["path"] for each in found["references"]] == ["pkg/auth.py"]
+    assert found["metadata"]["result_completeness"] == "partial"
+    assert any("not in this clone" in each for each in found["metadata"]["warnings"])
 
 
 def test_a_branch_is_meant_before_a_tag_of_its_name(at_gate: Gate) -> None:

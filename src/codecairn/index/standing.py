@@ -23,6 +23,7 @@ from codecairn.source.refs import Tip, commit_of, default_branch, tip_of
 from codecairn.source.walk import is_test, list_files
 from codecairn.store.index import Entry
 from codecairn.store.layers import Layer, Scope
+from codecairn.text import number_of
 
 PROTOCOL_VERSION = "1.0"
 LIVE = "live"
@@ -55,10 +56,12 @@ class Standing:
     has_database: bool = True
     has_text: bool = True
     """Which of the stores can be read; both, unless the index is damaged."""
+    lacks_files: bool = False
+    """Whether the clone lacks contents that the ref has."""
 
     @property
     def is_partial(self) -> bool:
-        return self.layer is None or not self.layer.complete
+        return self.layer is None or not self.layer.complete or self.lacks_files
 
     @property
     def is_interrupted(self) -> bool:
@@ -127,9 +130,16 @@ def _standing_of_ref(index: ProjectIndex, asked: str, cancel: Cancel) -> Standin
         warnings = [*warnings, f"{printable(asked)} is gone from the repository; this is what it was."]
     elif tip != layer.head and index.keeping is not None:
         index.keeping.look_again()
+    lacking = opened.store.reasons(layer.id).get(Skip.LACKING, 0)
+    if lacking:
+        warnings = [
+            *warnings,
+            f"{number_of(lacking, 'file')} of {printable(asked)} could not be read: not in this clone",
+        ]
+    freshness: Freshness = "fresh" if tip == layer.head else "stale"
     return Standing(
-        "fresh" if tip == layer.head else "stale", "ready", "compatible", layer.name, opened, layer, warnings
-    )
+        freshness, "ready", "compatible", layer.name, opened, layer, warnings, lacks_files=bool(lacking)
+    )  # fmt: skip
 
 
 def scope_of(index: ProjectIndex, opened: Opened, cancel: Cancel) -> Scope:
