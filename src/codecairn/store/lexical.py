@@ -30,10 +30,13 @@ from codecairn.beside import place_of
 from codecairn.errors import Busy, CairnError, IndexIncompatible
 from codecairn.store.footers import Footers
 from codecairn.store.version import FileVersion, unpacked_lines
+from codecairn.text import one_line
 from codecairn.words import analysed
 
 ANALYSED = ("name", "path", "body")
 DIFFERENCE = "difference"
+_LONGEST_REASON = 80
+"""Characters of what tantivy says of damage, so that the way out after it is not cut off."""
 _HEAP = 30_000_000
 """Bytes for the writer's one thread. With tantivy's least (15 MB) a repository of 500,000 lines is cut in pieces
 that are merged again at twice the cost."""
@@ -197,7 +200,8 @@ def _translating(folder: Path) -> Iterator[None]:
 
 
 def _damaged(folder: Path, error: BaseException) -> CairnError:
-    return IndexIncompatible(f"The lexical index is damaged: {error}", damaged=True, folder=str(folder))
+    said = one_line(str(error), _LONGEST_REASON)
+    return IndexIncompatible(f"The lexical index is damaged: {said}", damaged=True, folder=str(folder))
 
 
 def _trouble(folder: Path, error: Exception) -> CairnError:
