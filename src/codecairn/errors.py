@@ -23,7 +23,7 @@
     ├── NotReady                     index_not_ready           -32003  ProcessingError
     │   ├── IndexStale               index_stale
     │   ├── IndexIncompatible        index_incompatible
-    │   │   └── VersionDamaged
+    │   │   └── VersionDamaged       index_incompatible
     │   ├── OverlayNotReady          overlay_not_ready
     │   └── NoEdgesAvailable         no_edges_available
     ├── MergeBaseFailed              merge_base_failed         -32603  ProcessingError
