@@ -126,6 +126,7 @@ class ServerProcess(LineClient):
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+        self._drain.join(5)  # its workers have stderr too, and go when their stdin ends
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             if pipe is not None and not pipe.closed:
                 pipe.close()

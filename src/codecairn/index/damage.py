@@ -57,16 +57,19 @@ class Damage:
         return True
 
     def mend(self, store: IndexStore, vectors: Vectors | None) -> None:
-        """Look at everything that is kept, and give up what is damaged, so that the run that follows makes it anew."""
+        """Look at everything that is kept, and give up what is damaged, so that the run that follows makes it anew;
+        its files are left out until then."""
         lost = store.damaged()
         if lost:
             log.warning("%d file versions in the index are damaged; they are read anew", len(lost))
+            with self._lock:
+                self._paths |= store.paths_of(lost)
             store.give_up(lost)
         if vectors is not None:
             vectors.mend()
-        self.clear()
 
     def clear(self) -> None:
+        """A run over everything has ended well."""
         with self._lock:
             self._paths = frozenset()
 

@@ -235,6 +235,8 @@ class ProjectIndex:
                     raise self.busy()
                 activity.report = self._written(activity, told, force=force, paths=paths)
                 self.failure = None
+                if activity.is_whole:
+                    self.damage.clear()
         except CairnError as error:
             activity.failure = error
             if not isinstance(error, Cancelled | Busy):
@@ -254,7 +256,7 @@ class ProjectIndex:
 
     def _written(self, activity: Activity, progress: Progress, *, force: bool, paths: set[str] | None) -> Report:
         place.sweep(self.folder)
-        opened = self._usable(activity, is_checked=paths is None or self.damage.is_known)
+        opened = self._usable(activity)
         known = _ref_names(opened) if opened is not None else set()
         if opened is not None and not (force and activity.ref is None and self._is_alone(opened)):
             try:
@@ -273,10 +275,9 @@ class ProjectIndex:
             built.store.close()
         if place.current_epoch(self.folder) != epoch:
             place.use_epoch(self.folder, epoch)
-        self.damage.clear()
         return report
 
-    def _usable(self, activity: Activity, *, is_checked: bool) -> Opened | None:
+    def _usable(self, activity: Activity) -> Opened | None:
         """The stores in use, if they can be written on. One of another version is built anew, a damaged one when
         somebody asks for it."""
         try:
@@ -284,7 +285,7 @@ class ProjectIndex:
             if opened is not None:
                 opened.store.checkouts()
                 opened.lexical.searcher()
-            if opened is not None and is_checked:
+            if opened is not None and activity.is_whole:
                 self.damage.mend(opened.store, self._vectors(opened, activity.cancel))
         except IndexIncompatible as error:
             if error.data.get("damaged") and not activity.explicit:

@@ -138,6 +138,12 @@ class IndexStore:
         with self.reading() as database:
             return soundness.check(database)
 
+    def paths_of(self, files: Sequence[int]) -> frozenset[str]:
+        """Where any layer shows these versions."""
+        ask = "SELECT path FROM manifest WHERE file = ?"
+        with self.reading() as database:
+            return frozenset(row[0] for file in files for row in database.execute(ask, (file,)))
+
     def give_up(self, files: Sequence[int]) -> None:
         """Forget what is kept of damaged versions, so that the next run reads them anew."""
         with self.writing() as database:
