@@ -5,6 +5,8 @@ from __future__ import annotations
 from time import thread_time
 from typing import Any
 
+from codecairn.parse.pieces import Pieces
+
 
 class SlowParse(Exception):
     """The file took longer to read than it was given."""
@@ -33,7 +35,7 @@ class Deadline:
         """
         if not self.is_set:
             return parser.parse(source).root_node
-        first = parser.parse(lambda byte, _: b"" if self.is_over() else source[byte : byte + _PIECE])
+        first = Pieces(source, self.is_over).parse(parser)
         self.check()
         root = parser.parse(source, old_tree=first).root_node
         self._foresee(root)
@@ -55,9 +57,6 @@ class Deadline:
         if thread_time() + nodes * looks / _SAMPLES * _SECONDS_A_LOOK > self._over:
             raise SlowParse(f"nested too deeply for {self._seconds} s")
 
-
-_PIECE = 1024
-"""Bytes. Smaller ones cost more than they tell: with these a parse takes as long as it does at once."""
 
 _SAMPLES = 64
 
