@@ -338,7 +338,7 @@ def test_metrics_of_a_server_nobody_has_called_parse_too(port: int) -> None:
     types, samples = exposition(http_request(port, "GET", "/metrics").body.decode())
     assert types
     assert not [name for name in samples if "method=" in name]
-    assert samples["cairn_calls_under_way"] == 0
+    assert samples["cairn_calls_under_way{None}"] == 0
 
 
 def test_paths_nobody_serves_are_not_found(port: int) -> None:

@@ -195,7 +195,7 @@ def test_the_text_of_a_default_answer_is_short_and_says_where_it_goes_on(repo: R
     repo.commit("wide", {"a.txt": f"hit {'word ' * 60}\n" * 60})
     answer = plain("grep_codebase", pattern="hit")
     assert len(answer.text) <= DEFAULT_CHARACTERS
-    said = value_of(answer)
+    said = json.loads(answer.text)
     shown = len(said["matches"])
     assert (said["cut"]["shown"], said["cut"]["of"], place_of(said["next_cursor"])) == (shown, 50, str(shown))
     following = value_of(plain("grep_codebase", pattern="hit", cursor=said["next_cursor"]))

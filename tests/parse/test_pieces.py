@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import tracemalloc
 
 from codecairn.parse.language import languages
@@ -29,3 +30,12 @@ def test_reading_a_long_file_again_and_again_keeps_none_of_it() -> None:
     after, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert after - before < len(SOURCE)
+
+
+def test_a_text_that_is_one_piece_stays_its_owners() -> None:
+    python = languages()["python"]
+    source = b"def one():\n    return " + b"1" * 40 + b"\n"
+    references = sys.getrefcount(source)
+    for _ in range(50):
+        extract(python, source, seconds=30.0)
+    assert sys.getrefcount(source) >= references

@@ -33,7 +33,7 @@ class Pieces:
 
     def _read(self, at: int, _: object) -> bytes:
         piece = b"" if self._is_over() else self._source[at : at + _SIZE]
-        if len(piece) > _SHARED:
+        if len(piece) > _SHARED and piece is not self._source:  # a slice of all of it is the text itself
             self._given.append(piece)
         return piece
 
