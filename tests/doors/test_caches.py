@@ -132,7 +132,7 @@ def test_nothing_but_the_caches_grows(shop: Repo, tmp_path: Path) -> None:
         door.call("index_codebase", {"path": str(shop.path)})
         tracemalloc.start()
         try:
-            for _ in range(4):
+            for _ in range(10):
                 ask_everything(door, shop, draw)
             before = held_outside_of_caches()
             for _ in range(rounds):

@@ -151,7 +151,7 @@ def shared_results(tool: str, value: dict[str, Any]) -> dict[str, Any]:
     if tool == "search_code":
         return {_place(each["file"]): [each["symbol"], each["content"]] for each in value["results"]}
     if tool == "explain_ranking":
-        moved = ("path_affinity", "total")
+        moved = ("path_affinity", "floor", "total")  # by what the connection has read
         return {name: number for name, number in value["scoring"].items() if name not in moved}
     if tool == "context_search":
         code = [each for each in value["results"] if each["source"] == "code"]

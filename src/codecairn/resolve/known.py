@@ -40,7 +40,7 @@ def _scope_bytes(scope: FileScope) -> int:
     return _TEXT_SHARE * len(scope.source.text) + _SCOPE_SYMBOL_BYTES * len(scope.symbols)
 
 
-_scopes: Cache[tuple[int, str], FileScope] = Cache("resolve.scopes", 40_000_000, _scope_bytes)
+_scopes: Cache[tuple[int, str], FileScope] = Cache("resolve.scopes", 24_000_000, _scope_bytes)
 _links: Cache[int, bytes] = Cache("resolve.links", 12_000_000, len)
 _answers: Cache[tuple[object, Hashable], Any] = Cache("resolve.answers", 10_000_000, _answer_bytes)
 

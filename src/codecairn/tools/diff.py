@@ -164,7 +164,7 @@ def diff_context(
 
 _Comparison = tuple[Changed, list[SymbolChange]]
 _compared_commits: Cache[tuple[str, str, int, int, str], _Comparison] = Cache(
-    "diff.comparisons", 16_000_000, lambda compared: _weight(*compared)
+    "diff.comparisons", 10_000_000, lambda compared: _weight(*compared)
 )
 """Comparisons of two commits: the next page of one, or the same again, is not reckoned anew."""
 _TREE_SHARE = 6
