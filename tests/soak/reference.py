@@ -65,7 +65,7 @@ class Reference:
 
     def ask(self, asked: Asked) -> Answer:
         """Each call is the first of a connection of its own: nothing but the file read before it bears on it."""
-        door = MemoryDoor(self._service)
+        door = MemoryDoor(self._service, fitted=True)
         assert not door.call("read_file", {"path": self._lobby}).is_error, self._lobby
         return door.call(asked.tool, asked.on(self.root))
 

@@ -74,8 +74,10 @@ def open_door(name: str, served: Service) -> Iterator[Door]:
 class MemoryDoor:
     name = "memory"
 
-    def __init__(self, served: Service) -> None:
+    def __init__(self, served: Service, *, fitted: bool = False) -> None:
+        """`fitted` answers with values cut as a connection gets them, and not whole, as programs in this process do."""
         self._service = served
+        self._fitted = fitted
         self._connection = Connection("memory")
 
     def call(self, tool: str, arguments: Any = None) -> Answer:
@@ -86,7 +88,7 @@ class MemoryDoor:
         fault = None
         if reply.as_rpc_error:
             fault = {"code": reply.rpc_error.code, "message": reply.rpc_error.message, "data": reply.rpc_error.data}
-        return Answer(reply.text, reply.value, reply.error is not None, fault)
+        return Answer(reply.text, reply.structured if self._fitted else reply.value, reply.error is not None, fault)
 
 
 @contextmanager

@@ -61,21 +61,20 @@ def build_context_pack(
         raise InvalidMaxTokens(f"max_tokens: {reason}", param="max_tokens", reason=reason)
     project = project_of(call, workspace)
     stands = ready(call, project, ref)
-    warnings: list[str] = []
 
-    def gathered(view: View) -> list[Material]:
+    def packed(view: View) -> ContextPack:
         found, _ = project.searcher.ranked(view, epoch(stands), Question(task))
-        warnings[:] = found.warnings
         known = partial(_written, project, view, epoch(stands), task)
-        return Gatherer(view, task, call.cancel).gathered(found.results, known)
+        materials = Gatherer(view, task, call.cancel).gathered(found.results, known)
+        metadata = stands.metadata()
+        if said := [*stands.warnings, *found.warnings]:
+            metadata["warnings"] = [each[:_LONGEST_WARNING] for each in said]
+        return _packed(materials, max_tokens, metadata)  # the materials read from the view as they are packed
 
-    materials = newest(stands, project, gathered)
-    if materials is None:
+    pack = newest(stands, project, packed)
+    if pack is None:
         raise unindexed(project, stands)
-    metadata = stands.metadata()
-    if said := [*stands.warnings, *warnings]:
-        metadata["warnings"] = [each[:_LONGEST_WARNING] for each in said]
-    return _packed(materials, max_tokens, metadata)
+    return pack
 
 
 def _written(project: Project, view: View, epoch_: str, task: str, paths: set[str]) -> Iterator[Written]:
