@@ -6,6 +6,7 @@ served answer may differ, with the reason; `shared_results` is held of tools who
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -170,16 +171,45 @@ def _place(file: dict[str, Any]) -> str:
 
 
 def differences(got: Any, wanted: Any, where: str = "") -> list[str]:
-    """Where two values differ, the first few places."""
+    """Where two values differ, the first few places. Where one is cut for want of room is no difference: that hangs on
+    the length of names and times that are masked."""
     if isinstance(got, dict) and isinstance(wanted, dict):
+        if not where and (_CUT & {*got, *wanted}):
+            got, wanted = _without_cuts(got), _without_cuts(wanted)
         names = sorted({*got, *wanted})
         parts = [differences(got.get(name, "∅"), wanted.get(name, "∅"), f"{where}.{name}") for name in names]
-    elif isinstance(got, list) and isinstance(wanted, list) and len(got) == len(wanted):
-        pairs = enumerate(zip(got, wanted, strict=True))
+    elif isinstance(got, list) and isinstance(wanted, list) and _are_alike(got, wanted, where):
+        pairs = enumerate(zip(got, wanted, strict=False))
         parts = [differences(one, other, f"{where}[{number}]") for number, (one, other) in pairs]
     else:
-        parts = [[] if got == wanted else [f"{where}: got {_short(got)}, wanted {_short(wanted)}"]]
+        parts = [[] if _is_same(got, wanted) else [f"{where}: got {_short(got)}, wanted {_short(wanted)}"]]
     return [each for part in parts for each in part][:5]
+
+
+_CUT = {"cut", "nextStartLine", "filesLeft", "linesLeft", "omitted_files"}
+_LENGTHS = _CUT | {"endLine", "count", "next_cursor", "nextCursor", "commits", "result_completeness", "folders"}
+_SHORTENED = re.compile(r"… \([\d,]+ characters more\)$")
+
+
+def _without_cuts(value: dict[str, Any]) -> dict[str, Any]:
+    """A value less what tells where it was cut; its lists are then compared as far as both go."""
+    kept = {name: each for name, each in value.items() if name not in _LENGTHS}
+    metadata = kept.get("metadata")
+    if isinstance(metadata, dict):
+        kept["metadata"] = {name: each for name, each in metadata.items() if name not in _LENGTHS}
+    return kept
+
+
+def _are_alike(got: list[Any], wanted: list[Any], where: str) -> bool:
+    """Lists of one length; a list at the top of an answer may end earlier, for it is what is cut."""
+    return len(got) == len(wanted) or (where.count(".") == 1 and "[" not in where and bool(got) and bool(wanted))
+
+
+def _is_same(got: Any, wanted: Any) -> bool:
+    if got == wanted or not (isinstance(got, str) and isinstance(wanted, str)):
+        return bool(got == wanted)
+    one, other = _SHORTENED.sub("", got), _SHORTENED.sub("", wanted)
+    return (one, other) != (got, wanted) and (one.startswith(other) or other.startswith(one))
 
 
 def _short(value: Any) -> str:

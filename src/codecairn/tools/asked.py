@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from codecairn.tools import Call, Tool
 
 
-_ABOUT_A_REF = {"ref", "head_ref"}
-"""Parameters of tools that answer about the connection's ref where none is given."""
-
-
 def looks_at(tool: Tool, call: Call, arguments: Any) -> tuple[Callable[[], dict[str, Any]], ...]:
     """Ways to learn how the index stands that a call is about, best first: by what it names, by its project alone, by
     the served project, where it names none that may be asked."""
@@ -47,7 +43,8 @@ def cursors_of(tool: Tool, call: Call, params: msgspec.Struct) -> Cursors:
     project = project_asked(tool, call, given)
     named = {"ref", "path" if tool.family == "index" else "workspace"}
     others = {name: value for name, value in given.items() if name not in named}
-    ref = call.ref_for(project, given.get("ref")) if given.keys() & _ABOUT_A_REF else None
+    is_about_a_ref = "ref" in given or given.get("head_ref", "none") is None
+    ref = call.ref_for(project, given.get("ref")) if is_about_a_ref else None
     return Cursors.of(tool.name, ascii(str(project.root)), ref, others)
 
 

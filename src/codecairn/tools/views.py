@@ -14,6 +14,7 @@ from codecairn.index.overlays import note_ref_use
 from codecairn.index.standing import Standing, standing
 from codecairn.project import Project
 from codecairn.rank import search
+from codecairn.store.layers import Layer
 from codecairn.store.view import View
 from codecairn.tools import Call
 from codecairn.tools.readiness import Patience, await_files, await_ref, files_indexed, first_run_note, is_first_run
@@ -57,8 +58,13 @@ def _noted(call: Call, stands: Standing) -> Standing:
         note_ref_use(stands.opened.folder, stands.layer)
     call.metadata = stands.metadata()
     if stands.layer is not None:
-        call.sequence += f"{epoch(stands)}/{stands.layer.id}/{stands.layer.generation}/{stands.layer.head} "
+        call.sequence += _identity(stands, stands.layer)
     return stands
+
+
+def _identity(stands: Standing, layer: Layer) -> str:
+    """What the lists of a layer stand for: a ref's commit; a working tree as it was last looked at."""
+    return f"{layer.head} " if layer.name else f"{epoch(stands)}/{layer.id}/{layer.generation}/{layer.head} "
 
 
 def ready(call: Call, project: Project, ref: str | None = None) -> Standing:
