@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from codecairn.cli.index import called, opened
+from codecairn.cli.index import called, opened, root_option
 from codecairn.cli.search import project_around
 from codecairn.errors import CairnError
 
@@ -14,15 +14,7 @@ from codecairn.errors import CairnError
 @click.command(help="Link another project, so that a search in all linked projects covers it. Indexes it if need be.")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--name", metavar="NAME", help="What results call it (default: its folder's name).")
-@click.option(
-    "--root",
-    "--workspace",
-    "root",
-    default=".",
-    metavar="PATH",
-    type=click.Path(path_type=Path),
-    help="The project to link from.",
-)
+@root_option
 @click.option("--no-index", is_flag=True, help="Do not index it now.")
 def command(path: Path, name: str | None, root: Path, no_index: bool) -> None:
     from codecairn import links

@@ -7,21 +7,13 @@ from pathlib import Path
 
 import click
 
-from codecairn.cli.index import opened
+from codecairn.cli.index import opened, root_option
 from codecairn.cli.search import project_around
 from codecairn.errors import CairnError
 
 
 @click.command(help="List the projects that are linked to this one, and those of them that cannot be searched now.")
-@click.option(
-    "--root",
-    "--workspace",
-    "root",
-    default=".",
-    metavar="PATH",
-    type=click.Path(path_type=Path),
-    help="The project linked from.",
-)
+@root_option
 @click.option("--json", "structured", is_flag=True, help="Print it as JSON.")
 def command(root: Path, structured: bool) -> None:
     from codecairn import links

@@ -6,22 +6,14 @@ from pathlib import Path
 
 import click
 
-from codecairn.cli.index import opened
+from codecairn.cli.index import opened, root_option
 from codecairn.cli.search import project_around
 from codecairn.errors import CairnError
 
 
 @click.command(help="Undo a link to another project, named by its name or its path. Its index stays.")
 @click.argument("name")
-@click.option(
-    "--root",
-    "--workspace",
-    "root",
-    default=".",
-    metavar="PATH",
-    type=click.Path(path_type=Path),
-    help="The project linked from.",
-)
+@root_option
 def command(name: str, root: Path) -> None:
     from codecairn import links
 

@@ -25,8 +25,12 @@ _RANGES = ("startLine", "endLine", "includeDeps", "include_hunks")
 _LEAST_LINES = 2_000
 """Characters of a file's text that are shown however much else there is to say."""
 _NEXT = ("next_cursor", "nextCursor")
-_PASSAGES = (1_200, 600, 300, 120)
+_PASSAGES = (1_200, 600, 300, 120, 40, 0)
 """Characters of each passage of a row, tried in turn: ten places with a part of each say more than three whole."""
+_PASSAGE_FIELDS = frozenset(
+    {"after", "before", "body", "content", "context", "context_after", "context_before", "diff", "doc", "doc_comment"}
+)
+"""Fields that hold a passage; what names a place is never cut."""
 _LONGEST_STRING = 2_000
 
 
@@ -68,10 +72,10 @@ def _cut(fields: dict[str, Any], params: Mapping[str, Any], room: int) -> dict[s
     if name is None:
         return dict(_with_short_strings(fields, _LONGEST_STRING))
     for longest in _PASSAGES:
-        shorter = {**fields, name: _with_short_strings(fields[name], longest)}
+        shorter = {**fields, name: _with_short_passages(fields[name], longest)}
         if len(encoded(shorter)) <= room:
             return shorter
-    fewer = _with_fewer({**fields, name: _with_short_strings(fields[name], _PASSAGES[1])}, name, params, room)
+    fewer = _with_fewer(shorter, name, params, room)
     return fewer if len(encoded(fewer)) <= room else dict(_with_short_strings(fewer, _LONGEST_STRING))
 
 
@@ -150,6 +154,27 @@ def _cursor(fields: dict[str, Any], params: Mapping[str, Any], shown: int) -> st
 def _paged(fields: dict[str, Any]) -> dict[str, list[Any]]:
     """The lists that one cursor counts along, side by side."""
     return {name: value for name, value in fields.items() if isinstance(value, list)}
+
+
+def _with_short_passages(value: Any, longest: int) -> Any:
+    if isinstance(value, list):
+        return [_with_short_passages(item, longest) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: _short(item, longest) if name in _PASSAGE_FIELDS else _with_short_passages(item, longest)
+        for name, item in value.items()
+    }
+
+
+def _short(passage: Any, longest: int) -> Any:
+    if isinstance(passage, str):
+        return passage if len(passage) <= longest else f"{passage[:longest]}…"
+    if isinstance(passage, list):
+        return [_short(item, longest) for item in passage]
+    if isinstance(passage, dict) and passage.keys() <= _PASSAGE_FIELDS:
+        return {name: _short(item, longest) for name, item in passage.items()}
+    return passage
 
 
 def _with_short_strings(value: Any, longest: int) -> Any:
