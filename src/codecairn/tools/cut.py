@@ -27,6 +27,8 @@ _LEAST_LINES = 2_000
 _NEXT = ("next_cursor", "nextCursor")
 _PASSAGES = (1_200, 600, 300, 120, 40, 0)
 """Characters of each passage of a row, tried in turn: ten places with a part of each say more than three whole."""
+_ENOUGH = 120
+"""Characters of a passage where rows have to go all the same."""
 _PASSAGE_FIELDS = frozenset(
     {"after", "before", "body", "content", "context", "context_after", "context_before", "diff", "doc", "doc_comment"}
 )
@@ -75,7 +77,7 @@ def _cut(fields: dict[str, Any], params: Mapping[str, Any], room: int) -> dict[s
         shorter = {**fields, name: _with_short_passages(fields[name], longest)}
         if len(encoded(shorter)) <= room:
             return shorter
-    fewer = _with_fewer(shorter, name, params, room)
+    fewer = _with_fewer({**fields, name: _with_short_passages(fields[name], _ENOUGH)}, name, params, room)
     return fewer if len(encoded(fewer)) <= room else dict(_with_short_strings(fewer, _LONGEST_STRING))
 
 
