@@ -23,7 +23,7 @@ LEAST_TOKENS, DEFAULT_TOKENS, MOST_TOKENS = 500, 2_200, 20_000
 the most clients cut an answer."""
 ESTIMATE = "1 token = 3.5 characters of this JSON"
 _SHARES: dict[Kind, float] = {
-    "definition": 0.6, "caller": 0.2, "test": 0.2, "doc": 0.15, "discovery": 0.15, "rule": 0.15,
+    "definition": 0.6, "caller": 0.3, "test": 0.1, "doc": 0.15, "discovery": 0.15, "rule": 0.15,
 }  # fmt: skip
 _LARGEST_SHARE = 0.4
 """Of the whole that one item may have, so that there are several."""

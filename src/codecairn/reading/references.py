@@ -53,7 +53,11 @@ def _heading(answer: Fields, reading: Reading) -> str:
     counted += f" on {one_of(on_lines, 'line')}" if on_lines < shown else ""
     said = f"{counted} to {reading.paint(name, 'strong')} ({place})"
     unbound = answer["unresolved_count"]
-    return f"{said}; {one_of(unbound, 'use')} of the name could not be bound" if unbound else said
+    if not unbound:
+        return said
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in (answer.get("unresolved_reasons") or {}).items())
+    why = f" ({reasons})" if reasons else ""
+    return f"{said}; {one_of(unbound, 'use')} of the name could not be bound{why}"
 
 
 def _body(answer: Fields, reading: Reading, room: int) -> Iterator[str]:

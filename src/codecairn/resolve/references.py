@@ -20,6 +20,9 @@ CONFIDENCE: dict[Resolver, float] = {
 }  # fmt: skip
 
 
+_BUDGET, _RECEIVER, _SCOPE = "budget", "unknown receiver", "no definition in scope"
+
+
 @dataclass(frozen=True)
 class Reference:
     file: int
@@ -39,8 +42,8 @@ class Unresolved:
     column: int
     kind: EdgeKind
     symbol: int
-    is_reached: bool
-    """False where the budget of the question ended before it."""
+    reason: str
+    """`budget` where the question ended before it; else what is not known of it."""
 
 
 _Place = TypeVar("_Place", Reference, Unresolved)
@@ -71,7 +74,8 @@ def references_to(engine: Engine, target: Definition) -> Found:
                 )
             )
         elif bound.definition is None and not bound.is_known:
-            unresolved.append(Unresolved(file, site.line, site.column, site.kind, site.symbol, bound.is_reached))
+            reason = _BUDGET if not bound.is_reached else _RECEIVER if site.qualifier else _SCOPE
+            unresolved.append(Unresolved(file, site.line, site.column, site.kind, site.symbol, reason))
     references += _declarations(engine, target, group)
     references += _assigned(engine, target, group)
     references += _quoted(engine, target, group)

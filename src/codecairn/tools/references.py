@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -59,7 +60,7 @@ class _Row(Struct, frozen=True, kw_only=True):
 
 
 class UnresolvedRow(_Row, frozen=True, kw_only=True, omit_defaults=True):
-    reason: Literal["budget"] | None = None
+    reason: str | None = None
     """Why it was not looked into: the question's budget of steps was spent before."""
 
 
@@ -82,6 +83,7 @@ class References(Struct, frozen=True, kw_only=True):
     unresolved_count: int
     metadata: dict[str, Any]
     unresolved: list[UnresolvedRow] | None = None
+    unresolved_reasons: dict[str, int] | None = None
     next_cursor: str | None = None
     candidates: list[CandidateReferences] | None = None
     """The other symbols of a bare name, where it has several: `symbol` is the likeliest."""
@@ -194,9 +196,10 @@ def _answered(
             for each in bound[offset:after]
         ],
         total_references=len(bound), unresolved_count=len(unbound),
+        unresolved_reasons=dict(Counter(each.reason for each in unbound).most_common()) or None,
         metadata=bounded(stands.metadata("truncated" if is_cut else "complete"), is_whole=found.is_whole),
         unresolved=[
-            UnresolvedRow(**_place(engine, each), reason=None if each.is_reached else "budget")
+            UnresolvedRow(**_place(engine, each), reason=each.reason)
             for each in unbound[offset:after]
         ] if include_unresolved else None,
         next_cursor=str(after) if is_cut else None,
