@@ -177,7 +177,11 @@ def test_the_demo_of_no_folder_is_refused(tmp_path: Path, start: Started) -> Non
 @pytest.mark.skipif(sys.platform == "win32", reason="a console's Ctrl-C reaches every process of it there")
 def test_an_interrupted_demo_leaves_nothing_behind(repo: Repo, home: Path, tmp_path: Path, start: Started) -> None:
     repo.commit("ledger: begin", {"ledger.py": LEDGER})
-    demo = start(repo.path, "demo")
+    ignoring = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    try:
+        demo = start(repo.path, "demo")
+    finally:
+        signal.signal(signal.SIGINT, ignoring)
     assert demo.stdout is not None
     for line in demo.stdout:
         if line.startswith("→ search_code".encode()):
