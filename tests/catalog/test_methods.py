@@ -10,6 +10,7 @@ import pytest
 
 from tests.catalog.catalogue import WAYS, Catalogue, Client, aggregate, entry, sha256
 from tests.support.doors import Door
+from tests.support.pages import place_of
 
 EMPTY = sha256("")
 
@@ -147,7 +148,7 @@ def test_a_list_too_long_for_its_text_goes_on_from_the_cursor_in_the_text(
         answer = door.call("instructions_list", arguments)
         text = json.loads(answer.text)
         seen += ids(text)
-        assert answer.value == text
+        assert len(ids(answer.value)) == 60 - int(place_of(arguments["cursor"]) if arguments else 0)
         if "cut" not in text:
             break
         arguments = {"cursor": text["cut"]["cursor"]}

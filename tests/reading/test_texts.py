@@ -272,3 +272,19 @@ def test_a_large_answer_ends_and_goes_on(wide: Door, tool: str, arguments: dict[
     assert cursor
     following = wide.call(tool, {**arguments, "cursor": cursor})
     assert following.value[rows][0] not in answer.value[rows]
+
+
+@pytest.mark.requirement("ruling/shown/seeds-json-before")
+def test_programs_get_the_value_whole(tmp_path_factory: pytest.TempPathFactory, lasting: LastingWorkers) -> None:
+    calls = "".join(f"def user_{n}():\n    return shared({n})\n\n\n" for n in range(400))
+    made = built_from(
+        {"many.py": f"def shared(n):\n    return n\n\n\n{calls}"}, tmp_path_factory.mktemp("many"), lasting
+    )
+    counts = {}
+    for name in ("first", "rpc", "stdio"):
+        with open_door(name, service(made.root, data=made.home)) as opened:
+            found = opened.call("find_references", {"symbol_name": "shared", "limit": 1000})
+            counts[name] = len(found.value["references"])
+            assert len(found.text) <= MOST_CHARACTERS
+    assert counts["first"] == counts["rpc"] == 400
+    assert counts["stdio"] < 400

@@ -18,7 +18,7 @@ from codecairn.connection import Connection
 from codecairn.nearness import nearest, suggestion
 from codecairn.paths import printable
 from codecairn.serve import Service
-from codecairn.tools import Registry, Tool
+from codecairn.tools import Answers, Registry, Tool
 from codecairn.tools.families import Reply, RpcError
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
@@ -184,9 +184,13 @@ def unknown_tool(registry: Registry, name: Any) -> dict[str, Any]:
     return {"param": "name", "reason": f"Unknown tool: {printable(str(name))}", "near": near, "remedy": remedy}
 
 
-def tool_result(reply: Reply, *, with_value: bool = True) -> dict[str, Any]:
-    value = {"structuredContent": reply.structured} if with_value else {}
-    return {"content": [{"type": "text", "text": reply.text}], **value, "isError": reply.error is not None}
+def tool_result(reply: Reply, answers: Answers = "json") -> dict[str, Any]:
+    """Beside JSON text the value is whole, as the seeds draw it; beside text for reading it has the same budget."""
+    values: dict[Answers, dict[str, Any]] = {
+        "json": {"structuredContent": reply.value}, "both": {"structuredContent": reply.structured}, "text": {},
+    }  # fmt: skip
+    content = [{"type": "text", "text": reply.text}]
+    return {"content": content, **values[answers], "isError": reply.error is not None}
 
 
 def listed(registry: Registry) -> list[dict[str, Any]]:

@@ -81,7 +81,7 @@ def build(service: Service, connection_of: ConnectionOf, door: str) -> Server[An
             fault = reply.rpc_error
             raise MCPError(fault.code, fault.message, fault.data)
         modern = {"resultType": "complete"} if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else {}
-        return tool_result(reply, with_value=form != "text") | modern
+        return tool_result(reply, form) | modern
 
     async def roots_changed(ctx: Context, params: types.NotificationParams) -> None:
         del params
