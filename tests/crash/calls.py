@@ -120,7 +120,7 @@ def lasting_part(name: str, answer: Any) -> Any:
     if result.get("isError"):
         return {"error": result["content"]}
     if name in STATEFUL:
-        return sorted(result.get("structuredContent", result))
+        return sorted({*result.get("structuredContent", result)} - {"cut"})  # it has more to tell with every call
     if name == "forget":
         return sorted(result["structuredContent"])
     if name == "context_search":  # what was opened lately, and is remembered, moves the rest
