@@ -194,6 +194,16 @@ def test_text_and_value_keep_to_one_budget(crowded: Repo, ask: Ask, name: str, a
     assert value_size(answer) <= (40_000 if name == "git_blame" else 8_000)
 
 
+@pytest.mark.requirement("ruling/output/default-8000-characters")
+@pytest.mark.parametrize(("name", "arguments"), DEFAULTS)
+def test_a_later_connection_gets_text_and_value_within_one_budget(
+    crowded: Repo, connect: Callable[..., Door], name: str, arguments: dict[str, Any]
+) -> None:
+    answer = connect("stdio", crowded.path).call(name, arguments)
+    assert len(answer.text) <= DEFAULT_CHARACTERS
+    assert len(json.dumps(answer.value, ensure_ascii=False, separators=(",", ":"))) <= DEFAULT_CHARACTERS
+
+
 @pytest.mark.requirement("ruling/history/most-40000")
 @pytest.mark.parametrize(
     ("name", "arguments"),
