@@ -117,7 +117,8 @@ def test_a_commit_can_be_all_there_is(repo: Repo, ask: Ask) -> None:
 
 def left_out(answer: Answer) -> tuple[int, str]:
     found = re.search(
-        r"_([\d,]+) (?:of|lines).* not shown here\. Continue with (?:cursor|startLine): `?([^`_]+)`?_", answer.text
+        r"_([\d,]+) (?:of|lines).* not shown here\. Continue with (?:cursor|startLine): `?([\w-]+?)`?_(?:\s|$)",
+        answer.text,
     )
     assert found, answer.text[-300:]
     return int(found[1].replace(",", "")), found[2]
