@@ -71,8 +71,6 @@ OWNERS = {
                 "soundness",
                 "view",
                 "writer",
-                "differences",
-                "standins",
                 "documents",
                 "committed",
             )

@@ -47,7 +47,6 @@ POINTS: dict[str, tuple[Any, str]] = {
     "imports are counted": (importers.ImportedFiles, "by"),
     "counts are written": (writer, "_write_importers"),
     "a run says how it ended": (writer.IndexWriter, "finish"),
-    "a difference is written": (writer, "insert_difference"),
     "a ref is laid over the base": (overlays.OverlayWriter, "lay"),
     "an entry of a ref is written": (overlays, "write_entry"),
     "a ref's imports are counted": (overlays.OverlayWriter, "count"),

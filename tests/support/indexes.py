@@ -106,12 +106,11 @@ def vectors(store: IndexStore, names: dict[int, str]) -> dict[str, list[list[int
 
 
 def contents(version: FileVersion | None) -> dict[str, Any] | None:
-    """A version as it was read, whatever form it is kept in."""
+    """A version as it was read, its parts unpacked."""
     if version is None:
         return None
     packed = {"text": unpacked, "links": unpacked_links, "terms": unpacked_lines, "uses": unpacked_lines}
-    form = ("basis", "shared")
-    plain = {name: getattr(version, name) for name in version.__struct_fields__ if name not in (*packed, *form)}
+    plain = {name: getattr(version, name) for name in version.__struct_fields__ if name not in packed}
     opened = {name: unpack(getattr(version, name)) for name, unpack in packed.items()}
     return {**plain, **opened, "links": msgspec.to_builtins(opened["links"])}
 
@@ -151,8 +150,8 @@ def faults(store: IndexStore, lexical: Lexical, *, at_rest: bool) -> list[str]:
     with store.reading() as database:
         integrity = [row[0] for row in database.execute("PRAGMA integrity_check")]
         found = [] if integrity == ["ok"] else integrity
-        found += [*_torn(database), *_unlike_its_basis(store, database)]
-        wanted = Counter(dict.fromkeys(_documented(store, database), 1))
+        found += _torn(database)
+        wanted = Counter(dict.fromkeys(_documented(database), 1))
         held = documents(lexical)
         found += [f"chunk {key} is in the lexical index {held[key]} times" for key in wanted if held[key] != 1]
         found += [f"segment {each.number} is cut" for each in segments_in(database) if not _files(store).is_whole(each)]
@@ -170,28 +169,18 @@ _TORN = {
     "a version without a body": "SELECT path FROM file WHERE id NOT IN (SELECT file FROM body)",
     "a body without a version": "SELECT file FROM body WHERE file NOT IN (SELECT id FROM file)",
     "a version with other symbols than it counts": """
-        SELECT path FROM file WHERE iif(basis IS NULL, symbols, 0)
+        SELECT path FROM file WHERE symbols
         <> (SELECT count(*) FROM symbol WHERE symbol.file = file.id)""",
     "a version with other chunks than it counts": """
-        SELECT path FROM file WHERE iif(basis IS NULL, chunks, 0)
+        SELECT path FROM file WHERE chunks
         <> (SELECT count(*) FROM chunk WHERE chunk.file = file.id)""",
-    "a version with a basis that is not there, is none, or is at another path": """
-        SELECT file.path FROM file LEFT JOIN file AS below ON below.id = file.basis
-        WHERE file.basis IS NOT NULL AND (below.id IS NULL OR below.basis IS NOT NULL OR below.path <> file.path)""",
-    "a basis that is marked as unnamed, or as without documents": """
-        SELECT path FROM file WHERE id IN (SELECT basis FROM file) AND (unnamed_since IS NOT NULL OR NOT searchable)""",
-    "a version with a basis and no difference": """
-        SELECT path FROM file WHERE basis IS NOT NULL AND id NOT IN (SELECT file FROM difference)""",
-    "a difference of a version without a basis": """
-        SELECT file FROM difference WHERE file NOT IN (SELECT id FROM file WHERE basis IS NOT NULL)""",
-    "a name added by what is no difference": "SELECT name FROM added WHERE file NOT IN (SELECT file FROM difference)",
     "a visible version that is marked as unnamed": """
         SELECT path FROM file WHERE unnamed_since IS NOT NULL AND id IN (SELECT file FROM manifest)""",
     "a visible version that is marked as without documents": """
         SELECT path FROM file WHERE NOT searchable AND id IN (SELECT file FROM manifest)""",
     "a version with other vectors than chunks": """
         SELECT path FROM file JOIN vector ON vector.file = file.id
-        WHERE vector.rows <> ifnull((SELECT own FROM difference WHERE file = id), chunks)""",
+        WHERE vector.rows <> chunks""",
     "vectors behind the end of their segment": """
         SELECT file FROM vector JOIN segment ON segment = number WHERE first + vector.rows > segment.rows""",
     "vectors of no version": "SELECT file FROM vector WHERE file NOT IN (SELECT id FROM file)",
@@ -228,27 +217,10 @@ def _torn(database: sqlite3.Connection) -> list[str]:
     return [f"{what}: {row[0]}" for what, ask in _TORN.items() for row in database.execute(ask)]
 
 
-def _documented(store: IndexStore, database: sqlite3.Connection) -> Iterator[tuple[int, int]]:
-    """The chunks that must have documents: of what a manifest names, and of what any version is a difference to."""
-    ask = "SELECT file FROM manifest WHERE file IS NOT NULL UNION SELECT basis FROM file WHERE basis IS NOT NULL"
-    for (file,) in database.execute(ask).fetchall():
-        version = store.load(file)
-        assert version is not None
-        yield from ((file, number) for number in version.own)
-
-
-def _unlike_its_basis(store: IndexStore, database: sqlite3.Connection) -> Iterator[str]:
-    """Differences that cannot be put together again, or say that they share what they do not."""
-    for file, basis in database.execute("SELECT id, basis FROM file WHERE basis IS NOT NULL").fetchall():
-        version, below = store.load(file), store.load(basis)
-        assert version is not None
-        assert below is not None
-        pairs = [(here, there) for here, there in enumerate(version.shared) if there >= 0]
-        said = [[unpacked_lines(each) for each in (one.terms, one.uses)] for one in (version, below)]
-        if any(said[0][part][here] != said[1][part][there] for here, there in pairs for part in (0, 1)):
-            yield f"{version.path} shares other chunks than it says"
-        if len(version.shared) != len(version.chunks) or len({there for _, there in pairs}) != len(pairs):
-            yield f"{version.path} shares a chunk twice, or one that it has not"
+def _documented(database: sqlite3.Connection) -> Iterator[tuple[int, int]]:
+    """The chunks that must have documents: those of the versions that a manifest names."""
+    ask = "SELECT DISTINCT chunk.file, chunk.number FROM manifest JOIN chunk ON chunk.file = manifest.file"
+    return iter(database.execute(ask).fetchall())
 
 
 def leftovers(index: ProjectIndex) -> list[str]:

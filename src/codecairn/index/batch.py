@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from codecairn.index.differing import kept_as
 from codecairn.index.digest import Outcome
 from codecairn.source.content import Skip
 from codecairn.store.index import Entry
@@ -58,16 +57,12 @@ class Last(NamedTuple):
 
 class Batch:
     """Writes versions as they come in, so that memory stays bounded. Nobody sees them before an entry names them:
-    that is the caller's to publish at the end, or, where `publish` is given, part after part. `bases` are versions
-    that another one of the path, in the repository, may be kept as a difference to."""
+    that is the caller's to publish at the end, or, where `publish` is given, part after part."""
 
-    def __init__(
-        self, run: Run, writing: Writing, publish: Publish | None = None, bases: Mapping[str, int] | None = None
-    ) -> None:
+    def __init__(self, run: Run, writing: Writing, publish: Publish | None = None) -> None:
         self._run = run
         self._writing = writing
         self._publish = publish
-        self._bases = bases or {}
         self._versions: list[FileVersion] = []
         self._revived: list[int] = []
         self._entries: list[Entry] = []
@@ -87,19 +82,12 @@ class Batch:
             seen = seen._replace(mtime_ns=-1)  # tried again by every run
         self._entries.append(Entry(outcome.path, file, outcome.reason, outcome.detail, seen))
         if outcome.version is not None:
-            self._keep(outcome.version)
+            self._versions.append(outcome.version)
+            self._bytes += outcome.version.size
         elif outcome.known is not None:
             self._revived.append(outcome.known)
         if time.monotonic() > self._due or self._bytes > _BATCH_BYTES:
             self._write()
-
-    def _keep(self, version: FileVersion) -> None:
-        """What was read anew and is a basis stays to the byte: differences to it could not be read any more."""
-        store = self._run.store
-        form = store.form(version.id) if self._run.anew else None
-        if form is None or not form.is_basis:
-            self._versions.append(kept_as(version, store, self._bases) if form or self._bases else version)
-            self._bytes += version.size
 
     def _count(self, outcome: Outcome) -> None:
         report, version = self._run.report, outcome.version

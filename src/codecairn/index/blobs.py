@@ -13,7 +13,6 @@ from codecairn.source.content import Skip
 from codecairn.source.damage import listed
 from codecairn.source.objects import Blob, Entry, Missing, TooLarge, blobs
 from codecairn.store import index as store_index
-from codecairn.store.layers import Layer
 from codecairn.store.overlays import NO_STAMP
 from codecairn.store.version import version_id
 
@@ -24,16 +23,15 @@ _ROUND_BYTES = 8 << 20
 """Of blobs in memory at a time."""
 
 
-def read_entries(run: Run, prefix: str, entries: Mapping[str, Entry], base: Layer | None = None) -> Last:
-    """What a layer is to name for these entries, by path; versions that were not known are written, and unseen: as
-    differences to what the base has, where one is given."""
+def read_entries(run: Run, prefix: str, entries: Mapping[str, Entry]) -> Last:
+    """What a layer is to name for these entries, by path; versions that were not known are written, and unseen."""
     known = {} if run.anew else _known(run, prefix, entries)
     unread = {path: entry for path, entry in entries.items() if path not in known}
     if not unread and not run.store.unsearchable(list(known.values())):
         named = [store_index.Entry(path, file, "", "", NO_STAMP) for path, file in known.items()]
         return Last([], named, set(), None)
     with run.lexical.writing() as writing:
-        batch = Batch(run, writing, bases=run.store.bases(base.id, unread) if base else None)
+        batch = Batch(run, writing)
         for path, file in known.items():
             batch.take(Outcome(path, known=file), NO_STAMP)
         for outcome in _digested(run, prefix, unread):

@@ -8,7 +8,7 @@ there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -17,11 +17,12 @@ import numpy as np
 from codecairn.cancel import Cancel
 from codecairn.embed.encoder import Encoder, Passage
 from codecairn.errors import EncoderFailed
-from codecairn.index.differing import texts_of
+from codecairn.parse.chunks import own_lines
+from codecairn.parse.facts import Chunk
 from codecairn.store.index import IndexStore
 from codecairn.store.segments import Placed, Segment, Segments
 from codecairn.store.vectors import VectorFiles
-from codecairn.store.version import FileVersion, unpacked_lines
+from codecairn.store.version import FileVersion, unpacked, unpacked_lines
 
 _SLICE = 512
 """Passages between two looks at whether the run was cancelled, and two steps of what is kept."""
@@ -63,7 +64,7 @@ class Vectors:
         if passages:
             self._files.write(segment, self._encoder.passages(passages))
             self.made += len(passages)
-        counts = [len(version.own) for version in versions]
+        counts = [len(version.chunks) for version in versions]
         ends = np.cumsum(counts) + segment.rows
         return segment, [
             Placed(version.id, int(end) - count, count)
@@ -115,10 +116,20 @@ class Vectors:
 
 
 def passages_of(version: FileVersion, encoder: Encoder) -> Iterator[Passage]:
-    """Of each chunk that is a version's own: what its basis has, has vectors."""
     terms = unpacked_lines(version.terms)
-    texts = texts_of(version) if encoder.reads_text else [""] * len(version.chunks)
-    for number in version.own:
-        chunk = version.chunks[number]
+    texts = _texts(version) if encoder.reads_text else [""] * len(version.chunks)
+    for chunk, term, text in zip(version.chunks, terms, texts, strict=False):
         name = version.symbols[chunk.symbol].path if chunk.symbol >= 0 else chunk.title
-        yield Passage(version.path, name, terms[number], texts[number])
+        yield Passage(version.path, name, term, text)
+
+
+def _texts(version: FileVersion) -> list[str]:
+    """The lines of each chunk that are in no chunk inside it, less the empty ones at its end."""
+    lines = unpacked(version.text).decode("utf-8", "replace").split("\n")
+    chunks = [Chunk(each.start_line, each.end_line, each.symbol) for each in version.chunks]
+    return ["\n".join(_lines_in(lines, ranges)).rstrip("\n") for ranges in own_lines(chunks)]
+
+
+def _lines_in(lines: list[str], ranges: Iterable[tuple[int, int]]) -> Iterator[str]:
+    for first, last in ranges:
+        yield from lines[first - 1 : last]

@@ -1,5 +1,4 @@
-"""What an index has of commits, copied: refs, the versions they name, what these are differences to, which some commit
-had before, and of the other stores what belongs to those.
+"""What an index has of commits, copied: refs, the versions they name, and of the other stores what belongs to those.
 
 Working trees stay behind, with every word that was never committed: nothing is deleted from a copy of the whole, where
 it would still stand between the rows. The database is written anew, row by row, and so are the vectors; documents are
@@ -24,10 +23,7 @@ _COPIED = {
     "layer": "root = ''",
     "manifest": "layer IN (SELECT id FROM layer)",
     "popularity": "layer IN (SELECT id FROM layer)",
-    "file": "id IN (SELECT file FROM manifest) "
-    "OR id IN (SELECT basis FROM source.file WHERE id IN (SELECT file FROM manifest))",
-    "difference": "file IN (SELECT id FROM file)",
-    "added": "file IN (SELECT id FROM file)",
+    "file": "id IN (SELECT file FROM manifest)",
     "body": "file IN (SELECT id FROM file)",
     "symbol": "file IN (SELECT id FROM file)",
     "chunk": "file IN (SELECT id FROM file)",
@@ -35,7 +31,6 @@ _COPIED = {
 }
 """Each by what was copied before it, in the order of its key."""
 _KEYS = {
-    "added": "file, name",
     "manifest": "layer, path",
     "popularity": "layer, path",
     "symbol": "file, number",
@@ -144,7 +139,6 @@ _NONE_OF = (
     "SELECT 1 FROM layer WHERE root <> '' OR name = ''",
     "SELECT 1 FROM manifest WHERE path LIKE '/%' OR '/' || path || '/' LIKE '%/../%'",
     "SELECT 1 FROM manifest WHERE file IS NOT NULL AND file NOT IN (SELECT id FROM file)",
-    "SELECT 1 FROM file WHERE basis IS NOT NULL AND basis NOT IN (SELECT id FROM file WHERE basis IS NULL)",
     "SELECT 1 FROM manifest WHERE layer NOT IN (SELECT id FROM layer)",
     "SELECT 1 FROM layer WHERE base IS NOT NULL AND base NOT IN (SELECT id FROM layer WHERE base IS NULL)",
 )

@@ -15,10 +15,9 @@ import msgspec
 
 from codecairn.errors import CairnError, IndexIncompatible
 from codecairn.store import soundness
-from codecairn.store.differences import PARTS, Bodies
 from codecairn.store.layers import Layer, base_in, folder_in, layer_in, layer_of, refs_in
 from codecairn.store.schema import SCHEMA, SEALED, TABLES
-from codecairn.store.version import FileVersion, Stat
+from codecairn.store.version import CHUNK_COLUMNS, PARTS, SYMBOL_COLUMNS, FileVersion, Stat
 
 msgspec.json.Decoder(FileVersion)  # takes the type apart here and now: two threads that did so at once would crash
 _BUSY_S = 10.0
@@ -33,13 +32,6 @@ class Entry(NamedTuple):
     reason: str
     detail: str
     stat: Stat
-
-
-class Form(NamedTuple):
-    basis: int | None
-    """What a version is kept as a difference to."""
-    is_basis: bool
-    """Whether others are kept as differences to it."""
 
 
 @dataclass(frozen=True)
@@ -295,46 +287,19 @@ class IndexStore:
         return row[0] if row else None
 
     def load(self, file: int) -> FileVersion | None:
-        """A version with its parts whole, whatever it is a difference to."""
         with self.reading() as database:
-            row = database.execute(
-                "SELECT id, path, blob, language, package, lines, size, error_nodes, complaint, basis FROM file "
-                "WHERE id = ?",
+            head = database.execute(
+                "SELECT id, path, blob, language, package, lines, size, error_nodes, complaint FROM file WHERE id = ?",
                 (file,),
             ).fetchone()
-            if row is None:
+            if head is None:
                 return None
-            *head, basis = row
-            bodies = Bodies(database)
-            parts = [bodies.packed(file, part) for part in PARTS]
-            shared = bodies.shared(file) if basis is not None else []
-            whole = (*head, *bodies.rows(file, basis), *parts, bodies.head(file), basis, shared)
-        return msgspec.convert(whole, FileVersion)
-
-    def bases(self, layer: int, paths: Iterable[str]) -> dict[str, int]:
-        """For each of these paths that a layer has a version of, the version that another one of the path may be kept
-        as a difference to: its own, or that one's basis."""
-        found = {}
-        with self.reading() as database:
-            for path in paths:
-                row = database.execute(
-                    "SELECT file.path, ifnull(basis, id) FROM manifest JOIN file ON file.id = manifest.file "
-                    "WHERE layer = ? AND manifest.path = ?",
-                    (layer, path),
-                ).fetchone()
-                if row:
-                    found[row[0]] = row[1]
-        return found
-
-    def form(self, file: int) -> Form | None:
-        """In what form a version is kept; None where it is not known, or damaged."""
-        ask = (
-            "SELECT basis, EXISTS (SELECT 1 FROM file AS other WHERE other.basis = file.id) FROM file "  # noqa: S608
-            f"WHERE id = ? AND {SEALED}"
-        )
-        with self.reading() as database:
-            row = database.execute(ask, (file,)).fetchone()
-        return Form(row[0], bool(row[1])) if row else None
+            symbols = database.execute(f"SELECT {SYMBOL_COLUMNS} FROM symbol WHERE file = ? ORDER BY number", (file,))  # noqa: S608
+            chunks = database.execute(f"SELECT {CHUNK_COLUMNS} FROM chunk WHERE file = ? ORDER BY number", (file,))  # noqa: S608
+            rows = (symbols.fetchall(), chunks.fetchall())
+            with soundness.reading_version(database, file):
+                (body,) = database.execute(f"SELECT {', '.join(PARTS)} FROM body WHERE file = ?", (file,)).fetchall()  # noqa: S608
+                return msgspec.convert((*head, *rows, *body), FileVersion)
 
     def unsearchable(self, ids: Sequence[int]) -> list[int]:
         """Which of these known versions have lost their documents since nothing named them."""

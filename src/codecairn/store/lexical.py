@@ -1,7 +1,6 @@
 """The lexical index: one tantivy document a chunk, found by the terms of its text, name and path.
 
-    key     the file version, as text: what deletion goes by (a deletion by number matches nothing). Documents of a
-            version that is kept as a difference have a second one, DIFFERENCE: nearly all of them are other branches'
+    key     the file version, as text: what deletion goes by (a deletion by number matches nothing)
     file, number   the same as columns, so that a hit is known without reading a document
     name, path, body   analysed terms (words.py), space-separated
     place   `code` or `beside`: what lies beside the product's code has candidates of its own
@@ -34,7 +33,6 @@ from codecairn.text import one_line
 from codecairn.words import analysed
 
 ANALYSED = ("name", "path", "body")
-DIFFERENCE = "difference"
 _LONGEST_REASON = 80
 """Characters of what tantivy says of damage, so that the way out after it is not cut off."""
 _HEAP = 30_000_000
@@ -147,11 +145,10 @@ def _documents(version: FileVersion) -> Iterator[Any]:
     terms, uses = unpacked_lines(version.terms), unpacked_lines(version.uses)
     path = analysed(version.path)
     place = "code" if place_of(version.path, version.language) == "code" else "beside"
-    keys = [key_of(version.id), *([DIFFERENCE] if version.basis is not None else [])]
-    for chunk in map(version.chunks.__getitem__, version.own):
+    for chunk in version.chunks:
         symbol = version.symbols[chunk.symbol] if chunk.symbol >= 0 else None
         yield Document(
-            key=keys, file=[version.id], number=[chunk.number], place=[place],
+            key=[key_of(version.id)], file=[version.id], number=[chunk.number], place=[place],
             name=[analysed(symbol.path if symbol else chunk.title)], path=[path],
             body=[terms[chunk.number]], uses=[uses[chunk.number]],
         )  # fmt: skip

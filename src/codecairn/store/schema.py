@@ -4,8 +4,6 @@
     body       the same version's larger parts: text, links, terms and uses, compressed, and the head of the file
     symbol     its definitions; `path` is the name inside the file, the module before it is composed when asked
     chunk      its stretches to search and show
-    difference of a version that has a basis: its symbols and chunks, and which of the chunks are the basis's
-    added      the names of symbols that such a version has and its basis has not
     layer      one row a folder that was indexed (its working tree) and one a ref: the commit, how far the last run
                came, when, with which options. A ref's is the base, or laid over it
     manifest   layer, path → the version that is visible there, and what `stat` said of the file when it was read;
@@ -28,15 +26,6 @@ ever shows another content than its own commit's. Counts of imports are laid ove
 kept for each scope: the folder in the repository that is the project, and whether tests and vendored code are in.
 A folder's layer is whole: its stamps are its own.
 
-A file that is changed on a branch is nearly what it was before, so a version that is read for a ref over the base is
-kept as a difference to another version of the same path, its basis: what the base has there, or that one's own basis,
-for a basis is always whole. The parts of its body are compressed with the basis's as dictionary, its symbols and
-chunks are no rows but one such part, and only chunks that differ from the basis's have documents and vectors. Where a
-view shows the version, a hit on one of the basis's other documents stands for the version's chunk: the basis is at
-the same path, so it cannot be visible there itself (standins.py). A version's form never changes: what is known is
-not written again, and where everything is read anew it is written as it was. As long as there is a version whose
-basis it is, a version counts as named and keeps its documents.
-
 A version that no manifest names keeps its rows for a day (a branch may come back) but not its documents: document
 frequencies must be those of what is visible. They are written again from what is kept, without parsing.
 
@@ -48,7 +37,7 @@ The database is disposable: where its version is another than SCHEMA it is built
 
 from __future__ import annotations
 
-SCHEMA = 9
+SCHEMA = 10
 GONE = "gone"
 """The reason of a path that the base has and a ref laid over it has not."""
 
@@ -60,16 +49,12 @@ CREATE TABLE file (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL, blob BLOB NOT NULL, language TEXT NOT NULL, package TEXT NOT NULL,
     lines INTEGER NOT NULL, size INTEGER NOT NULL, error_nodes INTEGER NOT NULL, complaint TEXT NOT NULL,
     symbols INTEGER NOT NULL, chunks INTEGER NOT NULL, terms INTEGER NOT NULL,
-    searchable INTEGER NOT NULL, unnamed_since REAL, basis INTEGER
+    searchable INTEGER NOT NULL, unnamed_since REAL
 );
 CREATE INDEX file_path ON file (path);
 CREATE INDEX file_unnamed ON file (unnamed_since) WHERE unnamed_since IS NOT NULL;
-CREATE INDEX file_basis ON file (basis) WHERE basis IS NOT NULL;
 CREATE TABLE body (file INTEGER PRIMARY KEY, text BLOB NOT NULL, links BLOB NOT NULL, terms BLOB NOT NULL,
     uses BLOB NOT NULL, head TEXT NOT NULL);
-CREATE TABLE difference (file INTEGER PRIMARY KEY, own INTEGER NOT NULL, shared BLOB NOT NULL, rows BLOB NOT NULL);
-CREATE TABLE added (file INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (file, name)) WITHOUT ROWID;
-CREATE INDEX added_name ON added (name COLLATE NOCASE);
 CREATE TABLE symbol (
     file INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL, path TEXT NOT NULL,
     signature TEXT NOT NULL, doc TEXT NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from itertools import count
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from codecairn.store.index import IndexStore
-from codecairn.store.standins import StandIns
 
 _RAISE = "UPDATE layer SET generation = generation + 1, counted = counted + (counted = generation)"
 """Vectors are another generation, in which imports are as they were counted."""
@@ -22,14 +20,11 @@ class Segment(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """Where rows of a file version stand in a segment, one a chunk, for chunks that follow each other."""
+    """Where the rows of a file version stand in a segment, one a chunk."""
 
     file: int
     first: int
     rows: int
-    number: int = 0
-    """The chunk that the first row is of. In the database a version has one place, with a row for each chunk that is
-    its own: for all of them, or for those that differ from its basis's."""
 
 
 class Segments:
@@ -54,11 +49,10 @@ class Segments:
         return Segment(number or 0, encoder, dimensions, 0)
 
     def missing(self, layer: int, segment: Segment) -> list[int]:
-        """Visible versions, and what they are differences to, with chunks and no rows in a segment."""
+        """Visible versions with chunks and no rows in a segment."""
         with self._store.reading() as database:
             rows = database.execute(
-                "WITH shown AS (SELECT id, basis FROM manifest JOIN file ON id = manifest.file WHERE layer = ?) "
-                "SELECT id FROM file WHERE id IN (SELECT id FROM shown UNION SELECT basis FROM shown) AND chunks > 0 "
+                "SELECT id FROM file WHERE id IN (SELECT file FROM manifest WHERE layer = ?) AND chunks > 0 "
                 "AND NOT EXISTS (SELECT 1 FROM vector WHERE segment = ? AND vector.file = file.id) ORDER BY path",
                 (layer, segment.number),
             )
@@ -111,39 +105,14 @@ def segments_in(database: sqlite3.Connection) -> list[Segment]:
     return [Segment(*row) for row in rows]
 
 
-def visible_in(
-    database: sqlite3.Connection, segment: Segment, visible: str, stand_ins: StandIns
-) -> list[tuple[str, Placed]]:
-    """The rows of the versions that are visible by this condition, each with its path. A version that is a difference
-    has them in several places; where its basis's are missing it has none."""
+def visible_in(database: sqlite3.Connection, segment: Segment, visible: str) -> list[tuple[str, Placed]]:
+    """The rows of the versions that are visible by this condition, each with its path."""
     rows = database.execute(
         "SELECT manifest.path, vector.file, first, rows FROM manifest JOIN vector ON vector.file = manifest.file "  # noqa: S608 - our own names
         f"WHERE {visible} AND segment = ?",
         (segment.number,),
     )
-    found = [(row[0], Placed(*row[1:])) for row in rows]
-    if not stand_ins:
-        return found
-    ask = "SELECT first FROM vector WHERE segment = ? AND file = ?"
-    below = {file: database.execute(ask, (segment.number, basis)).fetchone() for file, basis in stand_ins.basis.items()}
-    return [
-        (path, part)
-        for path, placed in found
-        for part in ([placed] if placed.file not in below else _spread(placed, below[placed.file], stand_ins))
-    ]
-
-
-def _spread(own: Placed, below: tuple[int] | None, stand_ins: StandIns) -> Iterator[Placed]:
-    """The places of a difference's chunks: among its own rows, or its basis's."""
-    if below is None:
-        return
-    counted = count(own.first)
-    rows = [below[0] + there if there >= 0 else next(counted) for there in stand_ins.shared(own.file)]
-    start = 0
-    for at in range(1, len(rows) + 1):
-        if at == len(rows) or rows[at] != rows[at - 1] + 1:
-            yield Placed(own.file, rows[start], at - start, start)
-            start = at
+    return [(row[0], Placed(*row[1:])) for row in rows]
 
 
 def add_rows(database: sqlite3.Connection, segment: Segment, placed: Sequence[Placed]) -> None:

@@ -11,23 +11,24 @@ another extractor, so that the next run looks at all their files and parses the 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
+import zstandard
 from blake3 import blake3
 
 from codecairn.errors import IndexIncompatible, VersionDamaged
 
-_FILE = "SELECT path, blob, language, package, lines, size, error_nodes, complaint, symbols, chunks, terms, basis "
+_FILE = "SELECT path, blob, language, package, lines, size, error_nodes, complaint, symbols, chunks, terms "
 _ROWS = (
     f"{_FILE} FROM file WHERE id = ?",
     "SELECT * FROM body WHERE file = ?",
     "SELECT * FROM symbol WHERE file = ? ORDER BY number",
     "SELECT * FROM chunk WHERE file = ? ORDER BY number",
 )
-_OF_A_DIFFERENCE = ("SELECT * FROM difference WHERE file = ?", "SELECT * FROM added WHERE file = ? ORDER BY name")
-_PARTS = ("symbol", "chunk", "body", "difference", "added", "vector", "seal")
+TABLES_OF_A_VERSION = ("symbol", "chunk", "body", "vector", "seal")
 _MISPLACED = (
     "SELECT manifest.layer, manifest.path, manifest.file FROM manifest JOIN layer ON layer.id = manifest.layer "
     "LEFT JOIN file ON file.id = manifest.file "
@@ -62,12 +63,21 @@ def unseal(database: sqlite3.Connection, files: Iterable[int]) -> None:
     database.executemany(again, damaged)
     database.executemany("UPDATE layer SET extractors = '' WHERE id = ?", [row[:1] for row in lost])
     database.executemany("DELETE FROM manifest WHERE layer = ? AND path = ?", [row[:2] for row in lost])
-    for table in _PARTS:
+    for table in TABLES_OF_A_VERSION:
         database.executemany(f"DELETE FROM {table} WHERE file = ?", damaged)  # noqa: S608 - our own names
         database.execute(f"DELETE FROM {table} WHERE file NOT IN (SELECT id FROM file)")  # noqa: S608 - our own names
 
 
-def damaged_version(database: sqlite3.Connection, file: int) -> VersionDamaged:
+@contextmanager
+def reading_version(database: sqlite3.Connection, file: int) -> Iterator[None]:
+    """Raise VersionDamaged where a part of a version is missing, or cannot be decoded."""
+    try:
+        yield
+    except (zstandard.ZstdError, msgspec.MsgspecError, ValueError, TypeError) as error:
+        raise _damaged_version(database, file) from error
+
+
+def _damaged_version(database: sqlite3.Connection, file: int) -> VersionDamaged:
     row = database.execute("SELECT path FROM manifest WHERE file = ?", (file,)).fetchone()
     path = row[0] if row else f"version {file:x}"
     return VersionDamaged(f"The index is damaged: what it keeps of {path} cannot be read", path=path, file=file)
@@ -82,6 +92,4 @@ def _is_sealed(database: sqlite3.Connection, file: int, digest: bytes) -> bool:
 
 def _digest(database: sqlite3.Connection, file: int) -> bytes:
     found: list[list[Any]] = [database.execute(ask, (file,)).fetchall() for ask in _ROWS]
-    if found[0] and found[0][0][-1] is not None:
-        found += [database.execute(ask, (file,)).fetchall() for ask in _OF_A_DIFFERENCE]
     return blake3(msgspec.msgpack.encode(found)).digest(16)

@@ -130,9 +130,7 @@ class Field:
         self._signs = _as_words(files.signs(segment))
         self._ordered = ordered
         self._first = np.array([each.first for each in ordered], np.int64)
-        self._at: dict[int, list[Placed]] = {}
-        for each in ordered:
-            self._at.setdefault(each.file, []).append(each)
+        self._at = {each.file: each for each in ordered}
         self._own = object()
         self._hidden = np.ones(segment.rows, np.bool_)
         for each in ordered:
@@ -166,22 +164,15 @@ class Field:
 
     def _near(self, row: int, cosine: float) -> Near:
         at = self._ordered[int(np.searchsorted(self._first, row, side="right")) - 1]
-        return Near(at.file, at.number + row - at.first, cosine)
+        return Near(at.file, row - at.first, cosine)
 
     def similar(self, query: Row, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
         """How near each of these chunks is; those without a vector are left out."""
-        known = [(place, self._row(*place)) for place in places if place[0] in self._at]
+        known = [(place, self._at[place[0]].first + place[1]) for place in places if place[0] in self._at]
         if not known:
             return {}
         cosine = cosines(self._rows[[row for _, row in known]], query)
         return {place: float(each) for (place, _), each in zip(known, cosine, strict=True)}
-
-    def _row(self, file: int, number: int) -> int:
-        return next(
-            each.first + number - each.number
-            for each in self._at[file]
-            if each.number <= number < each.number + each.rows
-        )
 
     def similar_files(self, query: Row, files: Iterable[int]) -> dict[int, NearFile]:
         """How near each of these files is: as a whole, by the sum of its rows, and by its nearest rows."""
@@ -195,8 +186,8 @@ class Field:
         return {file: NearFile(float(at), near) for file, at, near in zip(known, whole, best, strict=True)}
 
     def _rows_of(self, file: int) -> Rows:
-        parts = [self._rows[each.first : each.first + each.rows] for each in self._at[file]]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        at = self._at[file]
+        return self._rows[at.first : at.first + at.rows]
 
     def _sum(self, file: int) -> npt.NDArray[np.int64]:
         found = _sums.get((self._own, file))

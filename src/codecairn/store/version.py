@@ -113,17 +113,12 @@ class FileVersion(Struct, frozen=True, array_like=True):
     (words.py), and the identifiers in it."""
     head: str
     """The lines that name its package and its imports, for who reads a part of it."""
-    basis: int | None = None
-    """The version of the same path that it is kept as a difference to (differences.py); None where it is whole."""
-    shared: list[int] = []
-    """Of a difference, for each chunk the number of the basis's chunk that is the same, or -1."""
 
-    @property
-    def own(self) -> list[int]:
-        """The numbers of the chunks that are found by documents and vectors of this version's, not of its basis's."""
-        if self.basis is None:
-            return [each.number for each in self.chunks]
-        return [number for number, there in enumerate(self.shared) if there < 0]
+
+SYMBOL_COLUMNS = ", ".join(SymbolRow.__struct_fields__)
+CHUNK_COLUMNS = ", ".join(ChunkRow.__struct_fields__)
+PARTS = ("text", "links", "terms", "uses", "head")
+"""Of a version's body, as the database has them in columns."""
 
 
 def version_id(path: str, blob: bytes, extractor: str) -> int:

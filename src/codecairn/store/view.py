@@ -11,22 +11,21 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
 from codecairn.cache import Cache
-from codecairn.store.differences import CHUNK_COLUMNS, SYMBOL_COLUMNS, Bodies, Rows, folded
 from codecairn.store.documents import Documents
 from codecairn.store.index import IndexStore
 from codecairn.store.layers import Layer, base_in, counted, folder_in, is_gone, layer_in, visible
 from codecairn.store.lexical import Lexical
 from codecairn.store.segments import segments_in, visible_in
-from codecairn.store.standins import Place, StandIns
-from codecairn.store.version import ChunkRow, SymbolRow, lines_of
+from codecairn.store.soundness import reading_version
+from codecairn.store.version import CHUNK_COLUMNS, SYMBOL_COLUMNS, ChunkRow, SymbolRow, lines_of, unpacked
 
 if TYPE_CHECKING:
     from codecairn.store.vectors import Field
@@ -58,8 +57,6 @@ class Hit:
     score: float
 
 
-Found = tuple[float, Place | None]
-"""A document's score, and the chunk it stands for in a view."""
 _FILES = "SELECT file.id, manifest.path, language, package, lines FROM manifest JOIN file ON file.id = file WHERE"
 _CHUNK_FIELDS = ", ".join(f"chunk.{name}" for name in ChunkRow.__struct_fields__)
 _SYMBOL_FIELDS = ", ".join(f"symbol.{name}" for name in SymbolRow.__struct_fields__)
@@ -96,16 +93,13 @@ class View:
         self._vectors = vectors
         self.is_blocked = is_blocked
         self._database = database
-        self._bodies = Bodies(database)
-        self._stand_ins = StandIns(database, self._visible)
-        self._documents = Documents(lexical, database, self._visible, self._stand_ins)
+        self._documents = Documents(lexical, database, self._visible)
         self._files: dict[int, FileRow | None] = {}
         self._importers: dict[str, int] = {}
         self._met_chunks: dict[tuple[int, int], ChunkRow] = {}
         self._met_symbols: dict[tuple[int, int], SymbolRow] = {}
         self._symbols: dict[int, list[SymbolRow]] = {}
         self._chunks: dict[int, list[ChunkRow]] = {}
-        self._differences: dict[int, Rows] = {}
 
     @property
     def state(self) -> tuple[int, int, int]:
@@ -191,30 +185,37 @@ class View:
         return (file for file in map(FileRow._make, rows) if not self.is_blocked(file.path))
 
     def text(self, file: int) -> str:
-        return self._bodies.part(file, "text").decode("utf-8", "replace")
+        return self._unpacked(file, "text").decode("utf-8", "replace")
 
     def links(self, file: int) -> bytes:
         """A version's links, as `link_table` reads them."""
-        return self._bodies.part(file, "links")
+        return self._unpacked(file, "links")
 
     def terms(self, file: int) -> list[str]:
         """The analysed text of each chunk of a file."""
         found = _recent_terms.get(file)
         if found is None:
-            found = _recent_terms.put(file, lines_of(self._bodies.part(file, "terms")))
+            found = _recent_terms.put(file, lines_of(self._unpacked(file, "terms")))
         return found
 
     def head(self, file: int) -> str:
         """What a file says of its package and its imports."""
-        return self._bodies.head(file)
+        with reading_version(self._database, file):
+            return str(self._part(file, "head"))
+
+    def _unpacked(self, file: int, part: str) -> bytes:
+        with reading_version(self._database, file):
+            return unpacked(self._part(file, part))
+
+    def _part(self, file: int, part: str) -> Any:
+        ((found,),) = self._database.execute(f"SELECT {part} FROM body WHERE file = ?", (file,)).fetchall()  # noqa: S608 - our own names
+        return found
 
     # Symbols and chunks.
 
     def symbol(self, file: int, number: int) -> SymbolRow | None:
         if (file, number) in self._met_symbols:
             return self._met_symbols[file, number]
-        if file in self._stand_ins:
-            return next((each for each in self.symbols(file) if each.number == number), None)
         row = self._database.execute(
             f"SELECT {SYMBOL_COLUMNS} FROM symbol WHERE file = ? AND number = ?",  # noqa: S608 - our own names
             (file, number),
@@ -222,8 +223,6 @@ class View:
         return SymbolRow(*row) if row else None
 
     def symbols(self, file: int) -> list[SymbolRow]:
-        if file in self._stand_ins:
-            return self._rows_of(file)[0]
         if file not in self._symbols:
             rows = self._database.execute(
                 f"SELECT {SYMBOL_COLUMNS} FROM symbol WHERE file = ? ORDER BY number",  # noqa: S608 - our own names
@@ -232,12 +231,6 @@ class View:
             self._symbols[file] = [SymbolRow(*row) for row in rows]
         return self._symbols[file]
 
-    def _rows_of(self, file: int) -> Rows:
-        """The symbols and chunks of a difference."""
-        if file not in self._differences:
-            self._differences[file] = self._bodies.rows(file, self._stand_ins.basis[file])
-        return self._differences[file]
-
     def named(self, name: str) -> list[tuple[FileRow, SymbolRow]]:
         """Every visible symbol of this name, whatever its case."""
         rows = self._database.execute(
@@ -245,27 +238,17 @@ class View:
             f"CROSS JOIN manifest ON manifest.file = symbol.file AND {self._visible} "
             "CROSS JOIN file ON file.id = symbol.file WHERE symbol.name = ? COLLATE NOCASE",
             (name,),
-        ).fetchall()
-        whole = [(FileRow(*row[:5]), SymbolRow(*row[5:])) for row in rows]
-        found = [each for each in whole if not self.is_blocked(each[0].path)]
-        return [*found, *self._named_in_differences(name)] if self._stand_ins else found
-
-    def _named_in_differences(self, name: str) -> Iterator[tuple[FileRow, SymbolRow]]:
-        for id_ in sorted(self._stand_ins.named(name)):
-            file = self.file(id_)
-            for symbol in self.symbols(id_) if file is not None else ():
-                if file is not None and folded(symbol.name) == folded(name):
-                    yield file, symbol
+        )
+        found = ((FileRow(*row[:5]), SymbolRow(*row[5:])) for row in rows)
+        return [(file, symbol) for file, symbol in found if not self.is_blocked(file.path)]
 
     def names(self) -> list[str]:
         """Every name that some version's symbol has, each once; not each of them is visible."""
-        return [row[0] for row in self._database.execute("SELECT name FROM symbol UNION SELECT name FROM added")]
+        return [row[0] for row in self._database.execute("SELECT DISTINCT name FROM symbol")]
 
     def chunk(self, file: int, number: int) -> ChunkRow:
         if (file, number) in self._met_chunks:
             return self._met_chunks[file, number]
-        if file in self._stand_ins:
-            return self.chunks(file)[number]
         (row,) = self._database.execute(
             f"SELECT {CHUNK_COLUMNS} FROM chunk WHERE file = ? AND number = ?",  # noqa: S608 - our own names
             (file, number),
@@ -274,8 +257,7 @@ class View:
 
     def meet(self, places: Sequence[tuple[int, int]]) -> None:
         """Read these chunks, as far as they are visible, with their files and symbols: one question, not hundreds."""
-        whole = [each for each in places if each[0] not in self._stand_ins]
-        rows = self._database.execute(self._meeting, (msgspec.json.encode(whole).decode(),))
+        rows = self._database.execute(self._meeting, (msgspec.json.encode(places).decode(),))
         for row in rows:
             file, chunk, symbol = FileRow(*row[:5]), ChunkRow(*row[6:_SYMBOL_AT]), row[_SYMBOL_AT:]
             if self.is_blocked(file.path):
@@ -285,12 +267,10 @@ class View:
             self._met_chunks[file.id, chunk.number] = chunk
             if symbol[0] is not None:
                 self._met_symbols[file.id, chunk.symbol] = SymbolRow(*symbol)
-        for file_id, _ in whole:
+        for file_id, _ in places:
             self._files.setdefault(file_id, None)
 
     def chunks(self, file: int) -> list[ChunkRow]:
-        if file in self._stand_ins:
-            return self._rows_of(file)[1]
         if file not in self._chunks:
             rows = self._database.execute(
                 f"SELECT {CHUNK_COLUMNS} FROM chunk WHERE file = ? ORDER BY number",  # noqa: S608 - our own names
@@ -318,25 +298,17 @@ class View:
         self, weighted: Sequence[tuple[str, str, float]], place: str, most: int, is_wanted: Callable[[Hit], bool]
     ) -> list[Hit]:
         """The best visible, wanted chunks of a place for terms (field, term, weight), by the lexical index's score."""
-        hits = [
-            hit
-            for query in self._documents.queries(weighted, place)
-            for hit in self._best(partial(self._documents.found, query), most, is_wanted)
-        ]
-        return sorted(hits, key=lambda hit: -hit.score)[:most]
-
-    def _best(self, ask: Callable[[int], list[Found]], most: int, is_wanted: Callable[[Hit], bool]) -> list[Hit]:
+        query = self._documents.query(weighted, place)
         asked, seen, hits = most, 0, list[Hit]()
-        while len(hits) < most:
-            found = ask(asked)
-            hits += filter(is_wanted, self._shown(found[seen:]))
+        while query is not None and len(hits) < most:
+            found = [Hit(*each) for each in self._documents.best(query, asked)]
+            hits += filter(is_wanted, self._visible_hits(found[seen:]))
             if len(found) < asked:
                 break
             seen, asked = asked, asked * 4  # what is not ours, or not wanted, stood before what is
         return hits[:most]
 
-    def _shown(self, found: list[Found]) -> list[Hit]:
-        hits = [Hit(*place, score) for score, place in found if place is not None]
+    def _visible_hits(self, hits: list[Hit]) -> list[Hit]:
         self.meet([(hit.file, hit.number) for hit in hits])
         return [hit for hit in hits if self.file(hit.file) is not None]
 
@@ -355,7 +327,7 @@ class View:
         segment = next((each for each in segments_in(self._database) if each.encoder == encoder), None)
         if segment is None:
             return None
-        placed = visible_in(self._database, segment, self._visible, self._stand_ins)
+        placed = visible_in(self._database, segment, self._visible)
         shown = [rows for path, rows in placed if not self.is_blocked(path)]
         try:
             return Field(VectorFiles(self._vectors), segment, shown)

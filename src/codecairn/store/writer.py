@@ -9,12 +9,11 @@ from typing import Any
 
 import msgspec
 
-from codecairn.store.differences import CHUNK_COLUMNS, SYMBOL_COLUMNS, insert_difference
 from codecairn.store.index import Entry, IndexStore
 from codecairn.store.layers import Layer, folder_in
 from codecairn.store.segments import Placed, Segment, add_rows
-from codecairn.store.soundness import seal
-from codecairn.store.version import FileVersion
+from codecairn.store.soundness import TABLES_OF_A_VERSION, seal
+from codecairn.store.version import CHUNK_COLUMNS, SYMBOL_COLUMNS, FileVersion
 
 _KEPT_UNNAMED_S = 86_400.0
 Vectors = tuple[Segment, list[Placed]] | None
@@ -94,11 +93,11 @@ class IndexWriter:
         """Forget versions that nothing has named for a day."""
         limit = (time.time() if now is None else now) - _KEPT_UNNAMED_S
         with self.writing() as database:
-            old = "FROM file WHERE unnamed_since < ? AND searchable = 0"
-            ids = database.execute(f"SELECT id {old}", (limit,)).fetchall()
-            bases = {row[0] for row in database.execute(f"SELECT basis {old} AND basis IS NOT NULL", (limit,))}
-            delete_versions(database, [row[0] for row in ids])
-            mark_unnamed(database, bases)
+            old = "SELECT id FROM file WHERE unnamed_since < ? AND searchable = 0"
+            ids = database.execute(old, (limit,)).fetchall()
+            for table in TABLES_OF_A_VERSION:
+                database.executemany(f"DELETE FROM {table} WHERE file = ?", ids)  # noqa: S608 - our own names
+            database.executemany("DELETE FROM file WHERE id = ?", ids)
         return len(ids)
 
     def forget(self, layer: int) -> None:
@@ -113,14 +112,6 @@ class IndexWriter:
             mark_unnamed(database, {row[0] for row in named})
 
 
-def delete_versions(database: sqlite3.Connection, ids: Iterable[int]) -> None:
-    """All that is kept of versions which nothing names, and that nothing is a difference to."""
-    rows = [(each,) for each in ids]
-    for table in ("symbol", "chunk", "body", "difference", "added", "vector", "seal"):
-        database.executemany(f"DELETE FROM {table} WHERE file = ?", rows)  # noqa: S608 - our own names
-    database.executemany("DELETE FROM file WHERE id = ?", rows)
-
-
 def set_facts(database: sqlite3.Connection, layer: int, facts: Mapping[str, Any]) -> None:
     columns = ", ".join(f"{name} = ?" for name in facts)
     values = [msgspec.json.encode(each).decode() if isinstance(each, dict) else each for each in facts.values()]
@@ -133,37 +124,29 @@ def insert_versions(database: sqlite3.Connection, versions: Sequence[FileVersion
     ordered = sorted(versions, key=lambda each: each.id)
     database.executemany("DELETE FROM dropped WHERE file = ?", [(each.id,) for each in ordered])
     database.executemany(
-        "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, NULL, ?)",
+        "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, NULL)",
         [
             (
                 each.id, each.path, each.blob, each.language, each.package, each.lines, each.size, each.error_nodes,
                 each.complaint, len(each.symbols), len(each.chunks), sum(chunk.length for chunk in each.chunks),
-                each.basis,
             )
             for each in ordered
         ],
     )  # fmt: skip
-    _insert_bodies(database, [each for each in ordered if each.basis is None])
-    for each in ordered:
-        if each.basis is not None:
-            insert_difference(database, each)
-    seal(database, [each.id for each in ordered])
-
-
-def _insert_bodies(database: sqlite3.Connection, whole: Sequence[FileVersion]) -> None:
     database.executemany(
         "INSERT OR REPLACE INTO body VALUES (?, ?, ?, ?, ?, ?)",
-        [(each.id, each.text, each.links, each.terms, each.uses, each.head) for each in whole],
+        [(each.id, each.text, each.links, each.terms, each.uses, each.head) for each in ordered],
     )
     astuple = msgspec.structs.astuple
     database.executemany(
         f"INSERT OR REPLACE INTO symbol (file, {SYMBOL_COLUMNS}) VALUES ({', '.join('?' * 15)})",  # noqa: S608 - our own names
-        [(each.id, *astuple(symbol)) for each in whole for symbol in each.symbols],
+        [(each.id, *astuple(symbol)) for each in ordered for symbol in each.symbols],
     )
     database.executemany(
         f"INSERT OR REPLACE INTO chunk (file, {CHUNK_COLUMNS}) VALUES ({', '.join('?' * 7)})",  # noqa: S608 - our own names
-        [(each.id, *astuple(chunk)) for each in whole for chunk in each.chunks],
+        [(each.id, *astuple(chunk)) for each in ordered for chunk in each.chunks],
     )
+    seal(database, [each.id for each in ordered])
 
 
 def named_at(database: sqlite3.Connection, layer: int, path: str) -> set[int]:
@@ -198,9 +181,8 @@ def _write_importers(database: sqlite3.Connection, layer: int, importers: Mappin
 
 
 def mark_unnamed(database: sqlite3.Connection, ids: set[int]) -> None:
-    """Those of these that no manifest names, and that no other version is a difference to."""
+    """Note which of these versions no manifest names, and since when."""
     database.executemany(
-        "UPDATE file SET unnamed_since = ?1 WHERE id = ?2 AND NOT EXISTS (SELECT 1 FROM manifest WHERE file = ?2) "
-        "AND NOT EXISTS (SELECT 1 FROM file AS other WHERE other.basis = ?2)",
+        "UPDATE file SET unnamed_since = ?1 WHERE id = ?2 AND NOT EXISTS (SELECT 1 FROM manifest WHERE file = ?2)",
         [(time.time(), each) for each in ids],
     )

@@ -1,4 +1,4 @@
-"""Versions that are kept as differences: what is stored of them, what is read back, and how long a basis stays."""
+"""Versions of branches: what is stored of them, what a view shows of them, and how long they stay."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 
 from codecairn.cancel import Cancel
 from codecairn.index.activity import Opened
-from codecairn.index.differing import kept_as
 from codecairn.index.digest import digest_blob
 from codecairn.index.live import ProjectIndex
 from codecairn.index.run import Options
 from codecairn.source.refs import tip_of
-from codecairn.store.index import Entry, IndexStore
+from codecairn.store.index import IndexStore
 from codecairn.store.layers import Layer, Scope
-from codecairn.store.overlays import NO_STAMP, OverlayWriter
+from codecairn.store.overlays import OverlayWriter
 from codecairn.store.version import FileVersion
 from codecairn.store.view import viewing
 from codecairn.store.writer import IndexWriter
@@ -73,17 +72,10 @@ def version_on(opened: Opened, name: str) -> FileVersion:
     return version
 
 
-def is_known(opened: Opened, version: FileVersion) -> bool:
-    return opened.store.form(version.id) is not None
-
-
-def test_a_branchs_version_is_a_difference_to_the_bases(shop: ProjectIndex) -> None:
+def test_a_branchs_version_has_documents_of_its_own(shop: ProjectIndex) -> None:
     opened, _ = lay(shop)
-    base, version = version_on(opened, "main"), version_on(opened, "work")
-    assert base.basis is None
-    assert version.basis == base.id
-    assert version.shared == [0, 1, -1, 3, -1]
-    assert {number for file, number in documents(opened.lexical) if file == version.id} == {2, 4}
+    version = version_on(opened, "work")
+    assert {number for file, number in documents(opened.lexical) if file == version.id} == set(range(5))
     assert faults(opened.store, opened.lexical, at_rest=True) == []
 
 
@@ -115,46 +107,33 @@ def test_the_base_sees_nothing_of_the_branch(shop: ProjectIndex) -> None:
         assert view.named("figs") == []
 
 
-def test_a_basis_outlives_the_base_that_had_it_and_goes_after_the_last_difference(
-    shop: ProjectIndex, repo: Repo
-) -> None:
+def test_a_branch_outlives_the_base_it_was_laid_over(shop: ProjectIndex, repo: Repo) -> None:
     opened, layer = lay(shop)
-    basis, version = version_on(opened, "main"), version_on(opened, "work")
+    base, version = version_on(opened, "main"), version_on(opened, "work")
     repo.commit("another base", {"shop.py": module("oranges")})
     shop.index(Options(), force=False, cancel=Cancel())
-    assert faults(opened.store, opened.lexical, at_rest=True) == []
     writer = IndexWriter(opened.store)
     writer.collect(now=TO_COME)
-    assert is_known(opened, basis)
+    assert opened.store.load(base.id) is None
     assert version_on(opened, "work") == version
 
     OverlayWriter(opened.store).drop([layer.id])
     shop.index(Options(), force=False, cancel=Cancel())
     writer.collect(now=TO_COME)
-    assert not is_known(opened, version)
-    assert is_known(opened, basis), "nothing has named it only since now"
-    shop.index(Options(), force=False, cancel=Cancel())
-    writer.collect(now=TO_COME)
-    assert not is_known(opened, basis)
+    assert opened.store.load(version.id) is None
     assert faults(opened.store, opened.lexical, at_rest=True) == []
 
 
-def test_a_branch_that_is_merged_makes_its_difference_the_bases(shop: ProjectIndex, repo: Repo) -> None:
-    """And what is laid over it then is a difference to that one's basis, which is whole."""
+def test_a_branch_that_is_merged_makes_its_version_the_bases(shop: ProjectIndex, repo: Repo) -> None:
     opened, _ = lay(shop)
-    basis, version = version_on(opened, "main"), version_on(opened, "work")
+    version = version_on(opened, "work")
     repo.git("merge", "--quiet", "--ff-only", "work")
-    repo.git("checkout", "--quiet", "-b", "more")
-    repo.commit("more", {"shop.py": module("apples", "pears", "cherries", "quinces", "grapes")})
-    repo.git("checkout", "--quiet", "main")
     shop.index(Options(), force=False, cancel=Cancel())
     assert version_on(opened, "main").id == version.id
-    lay(shop, "more")
-    assert version_on(opened, "more").basis == basis.id
     assert faults(opened.store, opened.lexical, at_rest=True) == []
 
 
-def test_what_is_read_anew_keeps_its_form(shop: ProjectIndex) -> None:
+def test_what_is_read_anew_is_the_same_again(shop: ProjectIndex) -> None:
     opened, _ = lay(shop)
     before = {name: version_on(opened, name) for name in ("main", "work")}
     shop.index(Options(), force=True, cancel=Cancel(), ref=tip_of(shop.git, "work", Cancel()))
@@ -173,20 +152,12 @@ PIECES = [
 texts = st.lists(st.sampled_from(PIECES), max_size=12).map("\n".join)
 
 
-@given(one=texts, other=texts, path=st.sampled_from(["shop.py", "notes.md", "web/cart.ts"]))
-def test_a_difference_reads_as_the_version_that_was_kept(
-    one: str, other: str, path: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    basis, version = (digest_blob("", path, text.encode()).version for text in (one, other))
-    if basis is None or version is None or basis.id == version.id:
+@given(text=texts, path=st.sampled_from(["shop.py", "notes.md", "web/cart.ts"]))
+def test_a_version_loads_as_it_was_written(text: str, path: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    version = digest_blob("", path, text.encode()).version
+    if version is None:
         return
     store = IndexStore.create(tmp_path_factory.mktemp("store"))
-    writer = IndexWriter(store)
-    layer = writer.open_checkout("/shop", "")
-    writer.publish(layer.id, [basis], [Entry(path, basis.id, "", "", NO_STAMP)])
-    kept = kept_as(version, store, store.bases(layer.id, [path]))
-    writer.insert([kept])
-    assert kept.basis in (None, basis.id)
+    IndexWriter(store).insert([version])
     assert contents(store.load(version.id)) == contents(version)
-    assert contents(store.load(basis.id)) == contents(basis)
     store.close()
