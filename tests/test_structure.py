@@ -84,7 +84,7 @@ OWNERS = {
     "evaluate text": (set(), r"\b(eval|exec)\(|\bpickle\b|\bmarshal\b"),
 }
 
-HEAVY = {"mcp", "mcp_types", "pydantic", "starlette", "uvicorn", "rich", "numpy", "anyio", "httpx", "asyncio"}
+HEAVY = {"mcp", "mcp_types", "pydantic", "starlette", "uvicorn", "rich", "numpy", "anyio", "httpx2", "asyncio"}
 """What only a server needs: together they take longer to import than a command takes to answer."""
 
 

@@ -16,7 +16,7 @@ def configure(level: str, style: str) -> None:
     handler.setFormatter(_Json() if style == "json" else _Text())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     # The SDK and the HTTP server narrate each connection at INFO; a call's own line says more.
-    for noisy in ("mcp", "uvicorn", "httpx", "asyncio"):
+    for noisy in ("mcp", "uvicorn", "httpx2", "asyncio"):
         logging.getLogger(noisy).setLevel(max(logging.WARNING, logging.getLogger().level))
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from codecairn.embed import wire
+from codecairn.embed import remote
 from codecairn.embed.encoder import Passage, Rows, quantised
 from codecairn.embed.remote import MOST_OF_A_REQUEST, MOST_TEXTS, PAUSE_S, Clock, Patience, RemoteEncoder
 from codecairn.embed.written import MOST_CHARACTERS
@@ -430,7 +430,7 @@ def test_dimensions_that_change_are_refused(endpoint: Endpoint, encoder: RemoteE
 def test_an_answer_without_end_is_not_kept(
     endpoint: Endpoint, encoder: RemoteEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wire, "LARGEST_REPLY", 10_000)
+    monkeypatch.setattr(remote, "LARGEST_REPLY", 10_000)
     endpoint.script += [
         Canned(200, b" " * 20_000),
         Canned(200, b"4e20\r\n" + b" " * 20_000 + b"\r\n0\r\n\r\n", CHUNKED),

@@ -1,14 +1,14 @@
 """Vectors from an endpoint that speaks as OpenAI's does: a service, or a server of one's own.
 
-Who indexes waits, tries again and sends less at a time; who searches gets an answer or a failure within seconds, and
-after a failure at once, as words find something meanwhile. No failure repeats the key.
+An index run waits, tries again and sends less at a time. A search gets an answer or a failure within seconds, and after
+a failure at once, as words find something meanwhile. No failure repeats the key. A redirect is a refusal, so that the
+key never reaches another host. Proxies are those of the environment.
 """
 
 from __future__ import annotations
 
 import binascii
 import hashlib
-import http.client
 import logging
 import math
 import queue
@@ -19,10 +19,12 @@ import threading
 import time
 from base64 import b64decode
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import httpx2
 import msgspec
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +32,6 @@ from msgspec import Struct
 
 from codecairn import __version__
 from codecairn.embed.encoder import Passage, Row, Rows, quantised
-from codecairn.embed.wire import Reply, ReplyTooLarge, Wire
 from codecairn.embed.written import MOST_CHARACTERS, readable, written
 from codecairn.errors import EncoderFailed
 from codecairn.redact import masked
@@ -40,9 +41,12 @@ log = logging.getLogger("codecairn.embed")
 MOST_TEXTS = 64
 MOST_OF_A_REQUEST = 200_000
 """Characters."""
+LARGEST_REPLY = 64 << 20
+"""Bytes."""
 PAUSE_S = 30.0
 """After a query that failed, until one is tried again."""
 _LONGEST_REQUEST_S = 30.0
+_LONGEST_CONNECTING_S = 10.0
 _FIRST_WAIT_S = 0.5
 _LEAST_CHARACTERS = 200
 """A text that is refused even when it is cut to this is not refused for its length."""
@@ -137,8 +141,8 @@ class RemoteEncoder:
     @property
     def name(self) -> str:
         """Known without asking: of one name are one address and model, read in one way."""
-        read = f"{self._wire.host}{self._wire.path} path name text {MOST_CHARACTERS}"
-        return f"{self._wire.host}/{self._model or 'default'}#{hashlib.sha256(read.encode()).hexdigest()[:8]}"
+        read = f"{self._host}{self._endpoint.path} path name text {MOST_CHARACTERS}"
+        return f"{self._host}/{self._model or 'default'}#{hashlib.sha256(read.encode()).hexdigest()[:8]}"
 
     @property
     def dimensions(self) -> int:
@@ -167,7 +171,7 @@ class RemoteEncoder:
         return np.zeros_like(row) if _is_blank(text) else row
 
     def close(self) -> None:
-        self._wire.close()
+        self._client.close()
 
     def _refuse_while_paused(self) -> None:
         pause = self._pause
@@ -190,7 +194,7 @@ class RemoteEncoder:
         try:
             answer = answers.get(timeout=self._searching.seconds)
         except queue.Empty:
-            raise EncoderFailed(f"{self._wire.host} did not answer in {self._searching.seconds:g} s") from None
+            raise EncoderFailed(f"{self._host} did not answer in {self._searching.seconds:g} s") from None
         if isinstance(answer, EncoderFailed):
             raise answer
         row: Row = answer[0]
@@ -237,21 +241,46 @@ class RemoteEncoder:
             self._clock.sleep(wait)
 
     def _once(self, texts: list[str], seconds: float) -> Rows:
-        host = self._wire.host
+        host = self._host
         try:
-            reply = self._wire.post(self._request(texts), self._headers, seconds)
-        except ssl.SSLCertVerificationError as error:
-            raise EncoderFailed(f"The certificate of {host} is not valid: {error.verify_message}") from error
-        except TimeoutError as error:
+            response, body = self._post(self._request(texts), seconds)
+        except (httpx2.ReadTimeout, httpx2.WriteTimeout, TimeoutError) as error:
             late = f"{host} did not answer in time"
             raise (_TooMuch(late, share=4) if len(texts) > 1 else _Passing(late)) from error
-        except (OSError, http.client.HTTPException) as error:
+        except httpx2.RequestError as error:
+            if (fault := _certificate_fault(error)) is not None:
+                raise EncoderFailed(f"The certificate of {host} is not valid: {fault.verify_message}") from error
             raise _Passing(f"{host} cannot be reached: {self._harmless(str(error)) or type(error).__name__}") from error
-        except ReplyTooLarge as error:
-            raise EncoderFailed(f"{host} answered with more than anyone would keep") from error
-        if reply.status != 200:
-            raise self._refusal(reply)
-        return quantised(self._vectors(reply.body, len(texts)))
+        if response.status_code != 200:
+            raise self._refusal(response, body)
+        return quantised(self._vectors(body, len(texts)))
+
+    def _post(self, content: bytes, seconds: float) -> tuple[httpx2.Response, bytes]:
+        """The answer, whatever its status, and its body."""
+        deadline = time.monotonic() + seconds
+        if seconds <= 0:
+            raise TimeoutError
+        timeout = httpx2.Timeout(seconds, connect=min(seconds, _LONGEST_CONNECTING_S))
+        client, headers = self._client, self._headers
+        request = client.build_request("POST", self._endpoint, content=content, headers=headers, timeout=timeout)
+        try:
+            response = client.send(request, stream=True)
+        except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):
+            if client.is_closed:
+                raise
+            response = client.send(request, stream=True)  # the endpoint had closed a connection that was kept
+        with closing(response):
+            return response, self._read(response, deadline)
+
+    def _read(self, response: httpx2.Response, deadline: float) -> bytes:
+        body = bytearray()
+        for piece in response.iter_bytes():
+            body += piece
+            if len(body) > LARGEST_REPLY:
+                raise EncoderFailed(f"{self._host} answered with more than anyone would keep")
+            if time.monotonic() > deadline:
+                raise TimeoutError
+        return bytes(body)
 
     def _request(self, texts: list[str]) -> bytes:
         model = {"model": self._model} if self._model else {}
@@ -263,16 +292,16 @@ class RemoteEncoder:
             vectors = [_numbers(item.embedding) for item in _ordered(items, count)]
             width = _width(vectors)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise EncoderFailed(f"{self._wire.host} answered with no vectors{self._said(body)}") from error
+            raise EncoderFailed(f"{self._host} answered with no vectors{self._said(body)}") from error
         except ValueError as error:
-            raise EncoderFailed(f"{self._wire.host} answered with vectors that are of no use: {error}") from error
+            raise EncoderFailed(f"{self._host} answered with vectors that are of no use: {error}") from error
         if self._width not in (None, width):
-            raise EncoderFailed(f"{self._wire.host} answers with {width} dimensions and did with {self._width} before")
+            raise EncoderFailed(f"{self._host} answers with {width} dimensions and did with {self._width} before")
         self._width = width
         return np.stack(vectors)
 
-    def _refusal(self, reply: Reply) -> EncoderFailed:
-        host, status, said = self._wire.host, reply.status, self._said(reply.body)
+    def _refusal(self, response: httpx2.Response, body: bytes) -> EncoderFailed:
+        host, status, said = self._host, response.status_code, self._said(body)
         if status in (401, 403):
             return EncoderFailed(
                 f"{host} refuses the key ({status})" if self._key else f"{host} wants a key ({status})",
@@ -291,7 +320,7 @@ class RemoteEncoder:
         if status == 413 or (status in (400, 422, 500) and _TOO_MUCH.search(said)):
             return _TooMuch(f"{host} finds the request too large ({status}){said}")
         if status in _PASSING:
-            return _Passing(f"{host} fails ({status}){said}", self._asked_wait(reply.headers.get("Retry-After")))
+            return _Passing(f"{host} fails ({status}){said}", self._asked_wait(response.headers.get("Retry-After")))
         return EncoderFailed(
             f"{host} refuses the request ({status}){said}", remedy="Check what the model and the endpoint take."
         )
@@ -324,25 +353,57 @@ class RemoteEncoder:
             raise EncoderFailed("The key has characters that no key has", remedy="Check CAIRN_EMBEDDINGS_KEY.")
         allowed = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         agent = f"codecairn/{__version__}"
-        return {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": agent, **allowed}
+        return {
+            "Content-Type": "application/json", "Accept": "application/json", "User-Agent": agent,
+            "Accept-Encoding": "identity", **allowed,
+        }  # fmt: skip
 
     @cached_property
-    def _wire(self) -> Wire:
+    def _endpoint(self) -> httpx2.URL:
         try:
-            return Wire(_endpoint(self._url))
+            return _endpoint_at(self._url)
         except ValueError as error:
             raise EncoderFailed(
                 f"The address of the embeddings endpoint is not one: {error}", remedy="Check CAIRN_EMBEDDINGS_URL."
             ) from None
 
+    @cached_property
+    def _host(self) -> str:
+        """With its port, where it has one."""
+        return self._endpoint.netloc.decode("ascii")
 
-def _endpoint(url: str) -> str:
-    """The address asked, from it or from the base address that clients of such services take."""
-    address, mark, rest = url.strip().partition("?")
-    scheme, slashes, place = address.rstrip("/").partition("://")
-    if not place.endswith("/embeddings"):
-        place += "/embeddings" if "/" in place else "/v1/embeddings"
-    return f"{scheme}{slashes}{place}{mark}{rest}"
+    @cached_property
+    def _client(self) -> httpx2.Client:
+        try:
+            return httpx2.Client(verify=ssl.create_default_context())
+        except (ImportError, ValueError) as error:  # a proxy of a kind that httpx does not speak to
+            raise EncoderFailed(f"The proxy cannot be used: {error}", remedy="Check the proxy settings.") from error
+
+
+def _endpoint_at(address: str) -> httpx2.URL:
+    """The URL asked, from it or from the base address that clients of such services take. Raises ValueError, in words
+    that repeat nothing of the address."""
+    try:
+        url = httpx2.URL(address.strip()).copy_with(fragment=None)
+    except httpx2.InvalidURL as error:
+        raise ValueError("its host or its port cannot be one") from error
+    if url.scheme not in ("http", "https") or not url.host:
+        raise ValueError("it has to begin with http:// or https:// and name a host")
+    if url.userinfo:
+        raise ValueError("it may not hold a user or a password")
+    if not 0 <= (url.port or 0) < 1 << 16:
+        raise ValueError("its host or its port cannot be one")
+    path = url.path.rstrip("/")
+    if not path.endswith("/embeddings"):
+        path += "/embeddings" if path else "/v1/embeddings"
+    return url.copy_with(path=path)
+
+
+def _certificate_fault(error: BaseException | None) -> ssl.SSLCertVerificationError | None:
+    """The refusal of a certificate among the causes of an error."""
+    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def _is_blank(text: str) -> bool:
