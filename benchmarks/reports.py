@@ -25,7 +25,6 @@ from measure import markdown
 from codecairn.beside import PROSE, place_of
 from codecairn.cancel import Cancel
 from codecairn.config import Settings
-from codecairn.index.activity import Opened
 from codecairn.index.run import Options
 from codecairn.project import Project
 from codecairn.rank.search import Mode, Question, searching
@@ -88,7 +87,7 @@ def _ranks(project: Project, report: dict[str, Any], counts: dict[int, Counter[s
     opened, query = project.index.opened(), report["text"][:1000]
     assert opened is not None
     for view in searching(project.index, opened):
-        ours = [_searched(project, opened, view, Question(query, mode)) for mode in MODES]
+        ours = [_searched(project, view, Question(query, mode)) for mode in MODES]
         return tuple(_worst(each, report["files"]) for each in (*ours, _plain(view, query, counts)))
     raise AssertionError("the index has no such checkout")
 
@@ -97,8 +96,8 @@ def _worst(files: list[str], wanted: list[str]) -> int:
     return max(files.index(each) + 1 if each in files else _NOT_FOUND for each in wanted)
 
 
-def _searched(project: Project, opened: Opened, view: View, question: Question) -> list[str]:
-    found, _ = project.searcher.ranked(view, opened.folder.name, question)
+def _searched(project: Project, view: View, question: Question) -> list[str]:
+    found, _ = project.searcher.ranked(view, question)
     return list(dict.fromkeys(each.candidate.path for each in found.results[:_RESULTS]))
 
 

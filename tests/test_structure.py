@@ -40,7 +40,7 @@ LAYERS: list[set[str]] = [
     {"source"},
     {"embed"},
     {"history", "store", "catalog", "parse", "files"},
-    {"index", "worker", "diff"},
+    {"index", "diff"},
     {"rank"},
     {"resolve"},
     {"context"},

@@ -28,6 +28,7 @@ from codecairn.errors import Denied, InvalidInput, ProjectNotFound
 from codecairn.history.churn import RecentChanges
 from codecairn.index.live import ProjectIndex
 from codecairn.index.overlays import Leases
+from codecairn.index.run import Importers
 from codecairn.index.worktrees import Worktrees
 from codecairn.memory.recall import Recall
 from codecairn.paths import Guard, has_control, printable
@@ -92,7 +93,7 @@ class Project:
     def index(self) -> ProjectIndex:
         settings = self.settings
         home, embeddings = lambda: data_folder(settings), settings.embeddings
-        index = ProjectIndex(self.root, self.git, self.guard, home, embeddings, ImportCounter())
+        index = ProjectIndex(self.root, self.git, self.guard, home, embeddings, IMPORTERS)
         index.on_use = self.on_use or index.on_use
         return index
 
@@ -260,18 +261,19 @@ class Projects:
         return root.parent == root or _are_one(root, self.settings.home)
 
 
-class ImportCounter:
-    """Imported when somebody indexes: who asks has no need of it."""
+def _count_importers(view: View, cancel: Cancel) -> Mapping[str, int]:
+    from codecairn.resolve.importers import importers  # noqa: PLC0415 - for who indexes, not for who asks
 
-    def count(self, view: View, cancel: Cancel) -> Mapping[str, int]:
-        from codecairn.resolve.importers import importers  # noqa: PLC0415
+    return importers(view, cancel)
 
-        return importers(view, cancel)
 
-    def recount(self, before: View, after: View, changed: Collection[str], cancel: Cancel) -> Mapping[str, int]:
-        from codecairn.resolve.importers import recounted  # noqa: PLC0415
+def _recount_importers(before: View, after: View, changed: Collection[str], cancel: Cancel) -> Mapping[str, int]:
+    from codecairn.resolve.importers import recounted  # noqa: PLC0415 - as above
 
-        return recounted(before, after, changed, cancel)
+    return recounted(before, after, changed, cancel)
+
+
+IMPORTERS = Importers(_count_importers, _recount_importers)
 
 
 def _absolute(path: str, param: str) -> Path:

@@ -17,10 +17,10 @@ import pytest
 from codecairn import resources, tools
 from codecairn.config import Settings
 from codecairn.connection import Connection
+from codecairn.index.worker import Job, write_frame
 from codecairn.project import Projects
 from codecairn.serve import Service
 from codecairn.tools import Call
-from codecairn.worker import Job, write_frame
 from tests.support.doors import Door, open_door, service
 from tests.support.repo import Repo
 
@@ -135,7 +135,7 @@ def test_a_worker_whose_server_was_killed_does_not_read_one_file_for_ever(
     """The child waits for ever in a file; who started it is gone and cannot end it."""
     program = (
         "import time\n"
-        "from codecairn import worker\n"
+        "from codecairn.index import worker\n"
         "worker._LONGEST_FILE_S = 0.2\n"
         "worker._digest = lambda *_: time.sleep(1_000)\n"
         "worker.main()\n"

@@ -11,10 +11,9 @@ import pytest
 from codecairn import tools
 from codecairn.cancel import Cancel
 from codecairn.config import Settings
-from codecairn.index.batch import Report
 from codecairn.index.keeper import Keeper
 from codecairn.index.pool import Workers
-from codecairn.index.run import Options
+from codecairn.index.run import Options, Report
 from codecairn.index.standing import Standing, standing
 from codecairn.project import Project
 from codecairn.store.version import SymbolRow
@@ -111,8 +110,7 @@ class Indexed:
     @contextmanager
     def kept(self, *, watch: bool = True) -> Iterator[Keeper]:
         """Kept up with its files, as a server does it; the first run is done."""
-        keeper = Keeper(self.project.index, watch=watch)
-        keeper.start()
+        keeper = self.project.index.keep(watch=watch)
         try:
             eventually(lambda: not keeper.is_behind)
             yield keeper

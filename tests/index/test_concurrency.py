@@ -20,8 +20,7 @@ import tantivy
 
 from codecairn.cancel import Cancel
 from codecairn.errors import Busy, Cancelled
-from codecairn.index.batch import Report
-from codecairn.index.run import Options
+from codecairn.index.run import Options, Report
 from codecairn.store import lexical
 from codecairn.store.lock import WriterLock
 from tests.index.conftest import PYTHON, Ask, Indexed, Open, fill
@@ -161,7 +160,7 @@ def own_run(project: Indexed, pool: ThreadPoolExecutor, paths: set[str] | None =
     index = project.project.index
     with WriterLock(index.folder / "lock").holding("indexing") as had:
         assert had
-        run = pool.submit(index.update, Options(), paths, patience=30)
+        run = pool.submit(index.update, paths, patience=30)
         eventually(lambda: index.activity)
         yield run
 
@@ -207,7 +206,7 @@ def test_a_second_own_run_gives_way_to_an_explicit_one(project: Indexed, pool: T
     first = pool.submit(index.index, Options(), force=False, cancel=Cancel(), progress=gate)
     assert gate.reached.wait(30)
     try:
-        assert index.update(Options(), None) is None
+        assert index.update(None) is None
         with pytest.raises(Busy):
             project.run()
     finally:
@@ -230,7 +229,7 @@ def test_a_caller_that_withdraws_leaves_the_index_usable(project: Indexed, pool:
 def children(pid: int) -> list[int]:
     told = (path.read_text().split() for path in Path(f"/proc/{pid}/task").glob("*/children"))
     found = [int(each) for part in told for each in part]
-    return [each for each in found if b"codecairn.worker" in Path(f"/proc/{each}/cmdline").read_bytes()]
+    return [each for each in found if b"codecairn.index.worker" in Path(f"/proc/{each}/cmdline").read_bytes()]
 
 
 @has_proc

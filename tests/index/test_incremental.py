@@ -22,11 +22,11 @@ from codecairn.embed.choice import shipped
 from codecairn.errors import Cancelled
 from codecairn.index import batch
 from codecairn.index import run as index_run
-from codecairn.index.batch import Report
 from codecairn.index.embedding import Vectors
 from codecairn.index.live import ProjectIndex
-from codecairn.index.run import Options, Run, Source
-from codecairn.project import ImportCounter, Project
+from codecairn.index.run import Options, Report, Run, Source, Target
+from codecairn.index.working_tree import WorkingTree
+from codecairn.project import IMPORTERS, Project
 from codecairn.source.watch import RULE_FILES
 from codecairn.store.index import IndexStore
 from codecairn.store.lexical import Lexical
@@ -284,11 +284,9 @@ class Changes(RuleBasedStateMachine):
         vectors = made_by_the_shipped_encoder(self.store, cancel)
         return Run(
             self.source,
-            self.store,
-            self.lexical,
-            vectors,
+            Target(self.store, self.lexical, vectors),
             self.workers,
-            ImportCounter(),
+            IMPORTERS,
             self.options,
             cancel,
             progress,
@@ -315,8 +313,8 @@ class Changes(RuleBasedStateMachine):
 
     def perform(self, run: Run) -> Report:
         if self.touched is None or not self.is_complete:
-            return run.whole()
-        return run.some(self.touched) if self.touched else Report()
+            return WorkingTree(run).update()
+        return WorkingTree(run).update_paths(self.touched) if self.touched else Report()
 
     @rule(after=st.integers(1, 4), in_small_batches=st.booleans(), word=words, other=words)
     def give_up_on_the_way_and_go_on_editing(self, after: int, in_small_batches: bool, word: str, other: str) -> None:
@@ -345,7 +343,8 @@ class Changes(RuleBasedStateMachine):
     def from_scratch(self) -> Snapshot:
         store, lexical = self.stores()
         vectors = made_by_the_shipped_encoder(store, Cancel())
-        Run(self.source, store, lexical, vectors, self.workers, ImportCounter(), self.options, Cancel()).whole()
+        target = Target(store, lexical, vectors)
+        WorkingTree(Run(self.source, target, self.workers, IMPORTERS, self.options, Cancel())).update()
         assert faults(store, lexical, at_rest=True) == []
         try:
             return snapshot(store, lexical, self.root, PROBES)
@@ -412,7 +411,7 @@ def test_a_run_that_was_given_up_locks_nothing_while_its_error_is_kept(indexed: 
 
 def test_what_go_mod_says_follows_an_edit_of_it_alone(indexed: ProjectIndex) -> None:
     (indexed.root / "go.mod").write_text("module example.org/beta\n\ngo 1.22\n")
-    indexed.update(Options(), {"go.mod"})
+    indexed.update({"go.mod"})
     opened = indexed.opened()
     assert opened is not None
     checkout = opened.store.checkout(str(indexed.root))

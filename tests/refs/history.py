@@ -187,5 +187,5 @@ def told(view: View) -> dict[str, Any]:
 
 def ranked(view: View, query: str, mode: Any) -> list[tuple[str, int, float]]:
     searcher = Searcher(Project(Path("/nowhere")).index.encoders)
-    ranking, _ = searcher.ranked(view, "", Question(query, mode))
+    ranking, _ = searcher.ranked(view, Question(query, mode))
     return [(each.candidate.path, each.candidate.start_line, each.total) for each in ranking.results]

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codecairn.cancel import Cancel
-from codecairn.index.activity import Opened
 from codecairn.index.digest import digest_blob
 from codecairn.index.live import ProjectIndex
 from codecairn.index.run import Options
@@ -19,7 +18,7 @@ from codecairn.store.index import IndexStore
 from codecairn.store.layers import Layer, Scope
 from codecairn.store.overlays import OverlayWriter
 from codecairn.store.version import FileVersion
-from codecairn.store.view import viewing
+from codecairn.store.view import Opened, viewing
 from codecairn.store.writer import IndexWriter
 from codecairn.words import analysed
 from tests.support.indexes import LastingWorkers, contents, documents, faults, project_index

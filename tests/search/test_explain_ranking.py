@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +14,6 @@ import pytest
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError
 from codecairn.index.run import Options
-from codecairn.project import ImportCounter
 from codecairn.store.view import View
 from tests.search.conftest import ONE_OF_EACH, Asking, Built, Doors, error_of
 from tests.support.doors import Answer
@@ -267,7 +267,7 @@ def test_imports_are_counted_when_all_is_looked_at_and_a_save_keeps_the_counts(o
     opened = own(MARKET)
     before = popularity(opened)
     (opened.root / "market/scales.py").write_text("from market.basket import weigh\nfrom market import crate\n")
-    opened.project.index.update(Options(), {"market/scales.py"})
+    opened.project.index.update({"market/scales.py"})
     after = popularity(opened)
     assert after.pop("market/scales.py")[0] == 0
     assert after == before
@@ -280,12 +280,12 @@ def test_a_project_that_was_counted_is_not_counted_again_until_it_changes(own: C
     opened = own(MARKET)
     counts: list[Mapping[str, int]] = []
 
-    class Counting(ImportCounter):
-        def count(self, view: View, cancel: Cancel) -> Mapping[str, int]:
-            counts.append(super().count(view, cancel))
-            return counts[-1]
+    def count(view: View, cancel: Cancel) -> Mapping[str, int]:
+        counts.append(real.count(view, cancel))
+        return counts[-1]
 
-    opened.project.index._importers = Counting()
+    real = opened.project.index._importers
+    opened.project.index._importers = replace(real, count=count)
     generation = generation_of(opened)
     opened.project.index.index(Options(), force=False, cancel=Cancel())
     assert (counts, generation_of(opened)) == ([], generation)
@@ -297,7 +297,7 @@ def test_a_project_that_was_counted_is_not_counted_again_until_it_changes(own: C
 def test_a_count_that_fails_fails_no_run(own: Callable[..., Asking]) -> None:
     opened = own(MARKET, indexed=False)
     real = opened.project.index._importers
-    opened.project.index._importers = Failing()
+    opened.project.index._importers = replace(real, count=fail)
     report = opened.project.index.index(Options(), force=False, cancel=Cancel())
     assert [each for each in report.warnings if "the disk is tired" in each]
     assert popularity(opened)["market/basket.py"][0] == 0
@@ -306,9 +306,8 @@ def test_a_count_that_fails_fails_no_run(own: Callable[..., Asking]) -> None:
     assert popularity(opened)["market/basket.py"][0] > 0
 
 
-class Failing(ImportCounter):
-    def count(self, view: View, cancel: Cancel) -> dict[str, int]:
-        raise CairnError("the disk is tired")
+def fail(view: View, cancel: Cancel) -> dict[str, int]:
+    raise CairnError("the disk is tired")
 
 
 def generation_of(asking: Asking) -> int:

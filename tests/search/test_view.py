@@ -11,11 +11,10 @@ import pytest
 
 from codecairn.cancel import Cancel
 from codecairn.config import Settings
-from codecairn.index.activity import Opened
 from codecairn.index.run import Options
 from codecairn.project import Project
 from codecairn.rank.search import Question, searching
-from codecairn.store.view import View
+from codecairn.store.view import Opened, View
 from codecairn.store.writer import IndexWriter
 from tests.support.repo import Repo
 
@@ -46,7 +45,7 @@ def seen(project: Project) -> Iterator[View]:
 
 def totals(project: Project) -> dict[str, float]:
     with seen(project) as view:
-        ranking, _ = project.searcher.ranked(view, stores(project).folder.name, Question("lantern"))
+        ranking, _ = project.searcher.ranked(view, Question("lantern"))
         return {each.candidate.path: each.total for each in ranking.results}
 
 

@@ -14,11 +14,9 @@ from tantivy import Query
 
 from codecairn.cancel import Cancel
 from codecairn.config import Settings
-from codecairn.index.activity import Opened
-from codecairn.index.batch import Report
 from codecairn.index.live import ProjectIndex
 from codecairn.index.pool import Workers
-from codecairn.index.run import Options
+from codecairn.index.run import Options, Report
 from codecairn.project import Project
 from codecairn.store import place
 from codecairn.store.index import IndexStore
@@ -26,6 +24,7 @@ from codecairn.store.lexical import ANALYSED, Lexical
 from codecairn.store.segments import Segment, Segments, segments_in
 from codecairn.store.vectors import VectorFiles
 from codecairn.store.version import FileVersion, unpacked, unpacked_lines, unpacked_links
+from codecairn.store.view import Opened
 
 FIELDS = (*ANALYSED, "uses")
 

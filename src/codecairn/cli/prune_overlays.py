@@ -30,7 +30,7 @@ _PLAINLY_KEPT = "used lately"
 @workspace_options
 def command(days: float, dry_run: bool, workspace: Path, verbose: bool) -> None:
     from codecairn.cancel import Cancel
-    from codecairn.index.overlays import prune
+    from codecairn.index.pruning import prune
 
     with opened_project(workspace, verbose=verbose) as project:
         pruned = prune(project.index, days, Cancel(), dry_run=dry_run)

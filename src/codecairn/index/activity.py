@@ -1,34 +1,18 @@
-"""What an open index consists of: its stores, the run under way, and who keeps it up."""
+"""The run under way in an index that a process has open."""
 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol
+from dataclasses import dataclass, field
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError
-from codecairn.index.batch import Report
-from codecairn.index.run import Options
+from codecairn.index.run import Options, Report
 from codecairn.source.refs import Tip
-from codecairn.store.index import IndexStore
-from codecairn.store.lexical import Lexical
-
-
-@dataclass(frozen=True)
-class Opened:
-    """The stores in use."""
-
-    folder: Path
-    store: IndexStore
-    lexical: Lexical
 
 
 @dataclass
 class Activity:
-    """The run under way."""
-
     options: Options
     explicit: bool
     cancel: Cancel
@@ -40,20 +24,4 @@ class Activity:
     said: str = ""
     report: Report | None = None
     failure: CairnError | None = None
-
-    def __post_init__(self) -> None:
-        self.ended = threading.Event()
-
-
-class Keeping(Protocol):
-    """Who keeps the index up with the files (keeper.py)."""
-
-    @property
-    def is_watching(self) -> bool: ...
-    @property
-    def is_behind(self) -> bool: ...
-    @property
-    def warnings(self) -> list[str]: ...
-    def look_again(self) -> None: ...
-    def mend(self) -> None: ...
-    def close(self) -> None: ...
+    ended: threading.Event = field(default_factory=threading.Event)

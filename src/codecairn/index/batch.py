@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from codecairn.index.digest import Outcome
+from codecairn.index.run import Run
 from codecairn.source.content import Skip
 from codecairn.store.index import Entry
 from codecairn.store.lexical import Writing
 from codecairn.store.version import FileVersion, Stat
 from codecairn.store.writer import Vectors
-
-if TYPE_CHECKING:
-    from codecairn.index.run import Run
 
 UNCHANGED = "unchanged"
 FAILED = frozenset({"failed", "slow to parse", Skip.UNREADABLE, Skip.CHANGING})
@@ -26,24 +22,6 @@ _BATCH_BYTES = 6_000_000
 
 Publish = Callable[..., None]
 """Takes versions, the entries that name them, and their vectors."""
-
-
-@dataclass
-class Report:
-    """What a run did."""
-
-    files_indexed: int = 0
-    symbols: int = 0
-    chunks: int = 0
-    vectors: int = 0
-    removed: int = 0
-    skipped: Counter[str] = field(default_factory=Counter)
-    failed: dict[str, str] = field(default_factory=dict)
-    """Files that are not in the index because something went wrong with them, with the reason."""
-    broken: dict[str, str] = field(default_factory=dict)
-    """Files that are in the index as far as they could be read, with what could not."""
-    warnings: list[str] = field(default_factory=list)
-    seconds: float = 0.0
 
 
 class Last(NamedTuple):
@@ -106,7 +84,7 @@ class Batch:
         versions, self._versions, self._bytes = self._versions, [], 0
         vectors = self._make_searchable(versions)
         if self._publish is None:
-            self._run.writer.insert(versions, vectors)
+            self._run.target.writer.insert(versions, vectors)
         else:
             self._publish(versions, self._entries, vectors=vectors)
             self._entries = []
@@ -119,7 +97,7 @@ class Batch:
         revived = store.unsearchable(self._revived)
         self._revived = []
         if versions or revived:
-            self._run.writer.announce([*(version.id for version in versions), *revived])
+            self._run.target.writer.announce([*(version.id for version in versions), *revived])
         for version in versions:
             self._writing.add(version)
         for loaded in map(store.load, revived):
@@ -128,8 +106,9 @@ class Batch:
         if versions or revived:
             self._writing.commit()
         if revived:
-            self._run.writer.searchable(revived)
-        return self._run.vectors.of(versions) if self._run.vectors is not None else None
+            self._run.target.writer.searchable(revived)
+        vectors = self._run.target.vectors
+        return vectors.of(versions) if vectors is not None else None
 
     def finish(self) -> Last:
         versions, self._versions = self._versions, []

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from codecairn.index.batch import Batch, Last
 from codecairn.index.digest import LARGEST_FILE, Outcome, reader_version
 from codecairn.index.pool import jobs_for
+from codecairn.index.run import Run
 from codecairn.parse.language import languages
 from codecairn.source.content import Skip
 from codecairn.source.damage import listed
@@ -15,9 +15,6 @@ from codecairn.source.objects import Blob, Entry, Missing, TooLarge, blobs
 from codecairn.store import index as store_index
 from codecairn.store.overlays import NO_STAMP
 from codecairn.store.version import version_id
-
-if TYPE_CHECKING:
-    from codecairn.index.run import Run
 
 _ROUND_BYTES = 8 << 20
 """Of blobs in memory at a time."""
@@ -30,7 +27,7 @@ def read_entries(run: Run, prefix: str, entries: Mapping[str, Entry]) -> Last:
     if not unread and not run.store.unsearchable(list(known.values())):
         named = [store_index.Entry(path, file, "", "", NO_STAMP) for path, file in known.items()]
         return Last([], named, set(), None)
-    with run.lexical.writing() as writing:
+    with run.target.lexical.writing() as writing:
         batch = Batch(run, writing)
         for path, file in known.items():
             batch.take(Outcome(path, known=file), NO_STAMP)
@@ -57,17 +54,11 @@ def _digested(run: Run, prefix: str, entries: Mapping[str, Entry]) -> Iterator[O
         for path in sorted(contents.keys() - readable.keys()):
             yield Outcome(path, reason=_reason(contents[path]))
         _warn(run, sorted(path for path, blob in contents.items() if isinstance(blob, Missing)))
-        known = _by_path(run, prefix, readable)
-        jobs = jobs_for(run.source.root, prefix, algorithm, readable, known, readable)
+        jobs = jobs_for(run.source.root, prefix, algorithm, readable, run.known_at(prefix, readable), readable)
         for outcome in run.workers.outcomes(jobs, run.cancel) if jobs else ():
             done += 1
             run.progress(done, len(entries), outcome.path)
             yield outcome
-
-
-def _by_path(run: Run, prefix: str, contents: Mapping[str, bytes]) -> dict[str, list[int]]:
-    versions = {} if run.anew else run.store.versions_at(prefix + path for path in contents)
-    return {path.removeprefix(prefix): ids for path, ids in versions.items()}
 
 
 def _rounds(run: Run, entries: Mapping[str, Entry]) -> Iterator[dict[str, Blob]]:

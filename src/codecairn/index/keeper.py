@@ -11,12 +11,12 @@ import contextlib
 import logging
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 from codecairn.cancel import Cancel
 from codecairn.errors import Busy, CairnError, Cancelled
-from codecairn.index.live import ProjectIndex
-from codecairn.index.run import Options
+from codecairn.index.run import Report, Source
 from codecairn.source.outer import outer_rules
 from codecairn.source.stamps import Stamps
 from codecairn.source.walk import TOOL_FOLDERS, ignored_by_git, list_files
@@ -29,12 +29,17 @@ _RETRY_S = 0.1
 _RETRY_FAILED_S = (1.0, 30.0)
 _FAILED_SHARE = 20
 """After a failure: a twentieth of the time at most goes into trying, and never more than the second of these passes."""
-_PATIENCE_S = 5.0
 
 
 class Keeper:
-    def __init__(self, index: ProjectIndex, *, watch: bool) -> None:
-        self.index = index
+    def __init__(
+        self, source: Source, is_writing: Callable[[], bool], update: Callable[[set[str] | None], Report | None],
+        *, watch: bool,
+    ) -> None:  # fmt: skip
+        """`update` runs the indexer over some paths, or over everything; None where a run is under way already."""
+        self._source = source
+        self._is_writing = is_writing
+        self._update = update
         self.used = time.monotonic()
         """When an answer was last asked of the project."""
         self._wants_watch = watch
@@ -53,7 +58,6 @@ class Keeper:
         self._thread = threading.Thread(target=self._run, name="cairn-index", daemon=True)
 
     def start(self) -> None:
-        self.index.keeping = self
         self._due.set()
         self._thread.start()
 
@@ -93,8 +97,6 @@ class Keeper:
         self._again(None)
 
     def close(self) -> None:
-        if self.index.keeping is self:
-            self.index.keeping = None
         self._closed.set()
         self._due.set()
         if self._watch is not None:
@@ -119,7 +121,7 @@ class Keeper:
             with self._lock:
                 paths, self._changed = self._changed, set()
                 self._due.clear()
-            is_done = self._brought_up(paths)
+            is_done = self._bring_up(paths)
             if not is_done:
                 self._again(paths)
             self._is_working = False
@@ -132,12 +134,12 @@ class Keeper:
         return not self._closed.is_set()
 
     def _begin_watching(self) -> None:
-        before, index = self._watch, self.index
-        self._repository = _repository(index)
+        before, source = self._watch, self._source
+        self._repository = _repository(source)
         git_dir = self._repository[0] if self._repository else None
-        self._ignored = _Ignored(index, in_git=git_dir is not None)
-        self._outer = outer_rules(index.git) if git_dir else Stamps()
-        self._watch = Watch(index.root, self._again, ignored=self._ignored, git_dir=git_dir)
+        self._ignored = _Ignored(source, in_git=git_dir is not None)
+        self._outer = outer_rules(source.git) if git_dir else Stamps()
+        self._watch = Watch(source.root, self._again, ignored=self._ignored, git_dir=git_dir)
         if before is not None:
             before.close()
 
@@ -145,7 +147,7 @@ class Keeper:
         """What is to be watched may have changed with the rest: the rules, or the repository."""
         if self._ignored is None or self._watch is None:
             return
-        if _repository(self.index) != self._repository:
+        if _repository(self._source) != self._repository:
             self._begin_watching()
             return
         self._outer.look()
@@ -158,18 +160,15 @@ class Keeper:
             self._changed = None if paths is None or self._changed is None else self._changed | paths
             self._due.set()
 
-    def _brought_up(self, paths: set[str] | None) -> bool:
+    def _bring_up(self, paths: set[str] | None) -> bool:
         """Whether that is done, or nothing would be gained by trying again."""
-        index, began = self.index, time.monotonic()
-        if index.activity is not None:
+        began = time.monotonic()
+        if self._is_writing():
             return False
         try:
             if paths is None:
                 self._heed_rules()
-            options, is_whole = self._options()
-            if paths is not None and is_whole and not paths:
-                return True
-            report = index.update(options, paths if is_whole else None, patience=_PATIENCE_S)
+            report = self._update(paths)
         except (Busy, Cancelled):  # somebody else writes, or an explicit run took over
             return False
         except CairnError as error:
@@ -187,23 +186,12 @@ class Keeper:
         self._pause_s = min(max(least, took_s * _FAILED_SHARE), most)
         self._has_failed = True
 
-    def _options(self) -> tuple[Options, bool]:
-        """How the checkout was last indexed, and whether it ever was to the end."""
-        try:
-            opened = self.index.opened()
-            layer = opened.store.checkout(str(self.index.root)) if opened else None
-        except CairnError:
-            return Options(), False
-        if layer is None:
-            return Options(), False
-        return Options(layer.tests, layer.vendor), layer.complete
-
 
 class _Ignored:
     """Whether a folder or file need not be watched: by its name, by the guard, or because git ignores it."""
 
-    def __init__(self, index: ProjectIndex, *, in_git: bool) -> None:
-        self._source = index.source
+    def __init__(self, source: Source, *, in_git: bool) -> None:
+        self._source = source
         self._in_git = in_git
         self._ignored: frozenset[str] = frozenset()
         self._asked: dict[str, bool] = {}
@@ -237,10 +225,10 @@ class _Ignored:
         return False
 
 
-def _repository(index: ProjectIndex) -> tuple[Path, int] | None:
+def _repository(source: Source) -> tuple[Path, int] | None:
     """Which git directory the project has; another one in its place has another number."""
     try:
-        git_dir = index.git.layout(Cancel()).git_dir
+        git_dir = source.git.layout(Cancel()).git_dir
         return git_dir, git_dir.stat().st_ino
     except (CairnError, OSError):
         return None

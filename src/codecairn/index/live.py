@@ -20,19 +20,23 @@ from typing import TYPE_CHECKING
 from codecairn.cancel import Cancel
 from codecairn.config import Embeddings
 from codecairn.errors import Busy, CairnError, Cancelled, IndexIncompatible
-from codecairn.index.activity import Activity, Keeping, Opened
-from codecairn.index.batch import Report
+from codecairn.index.activity import Activity
 from codecairn.index.damage import Damage
+from codecairn.index.keeper import Keeper
 from codecairn.index.pool import Workers
-from codecairn.index.run import Importers, Options, Progress, Run, Source, unheard
+from codecairn.index.refs import index_ref, update_refs
+from codecairn.index.run import Importers, Options, Progress, Report, Run, Source, Target, unheard
+from codecairn.index.working_tree import WorkingTree
 from codecairn.paths import Guard
 from codecairn.source.git import Git
 from codecairn.source.refs import Tip
 from codecairn.source.watch import filesystem_kind
 from codecairn.store import place
 from codecairn.store.index import IndexStore
+from codecairn.store.layers import Layer
 from codecairn.store.lexical import Lexical
 from codecairn.store.lock import Owner, WriterLock
+from codecairn.store.view import Opened
 
 if TYPE_CHECKING:
     from codecairn.embed.encoder import Encoder
@@ -41,8 +45,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("codecairn.index")
 
 _IDLE_WORKERS_S = 60.0
-_PATIENCE_S = 2.0
-"""How long an explicit run waits for another process to finish a batch before it says that it is busy."""
+_PATIENCE_S, _BACKGROUND_PATIENCE_S = 2.0, 5.0
+"""How long a run waits for another process to finish a batch before it says that it is busy."""
 _SETTLE_S = 5.0
 _GLANCE_S = 0.01
 
@@ -54,7 +58,6 @@ class ProjectIndex:
         self.root = root
         self.git = git
         self.source = Source(root, git, guard)
-        self.keeping: Keeping | None = None
         self.on_use: Callable[[ProjectIndex], None] = _unkept
         """Told whenever somebody asks how the index stands: a server keeps it up from then on."""
         self.unkept: str | None = None
@@ -68,6 +71,7 @@ class ProjectIndex:
         self._opened: Opened | None = None
         self._activity: Activity | None = None
         self._reaper: threading.Timer | None = None
+        self._keeper: Keeper | None = None
         self.damage = Damage(guard.blocks, self._mend)
         self.failure: CairnError | None = None
         """Why the last run did not end well."""
@@ -102,6 +106,16 @@ class ProjectIndex:
     @property
     def activity(self) -> Activity | None:
         return self._activity
+
+    @property
+    def keeping(self) -> Keeper | None:
+        return self._keeper if self._keeper is not None and not self._keeper.is_closed else None
+
+    def keep(self, *, watch: bool) -> Keeper:
+        """Keep the index up with its files in the background from now on."""
+        self._keeper = Keeper(self.source, lambda: self._activity is not None, self.update, watch=watch)
+        self._keeper.start()
+        return self._keeper
 
     @property
     def is_watching(self) -> bool:
@@ -152,8 +166,13 @@ class ProjectIndex:
                 self._opened = None
             if epoch is None:
                 return None
-            self._opened = Opened(epoch, IndexStore(epoch), Lexical(epoch / "lexical"))
+            self._opened = Opened.at(epoch)
             return self._opened
+
+    def checkout(self) -> Layer | None:
+        """The layer of this working tree; None where it was never indexed."""
+        opened = self.opened()
+        return opened.store.checkout(str(self.root)) if opened else None
 
     def readable(self) -> tuple[bool, bool]:
         """Whether the database and the lexical index in use can be read, each looked at for itself."""
@@ -200,13 +219,26 @@ class ProjectIndex:
             progress(activity.done, activity.total, activity.said)
         return activity.report
 
-    def update(self, options: Options, paths: set[str] | None, *, patience: float = 0.0) -> Report | None:
-        """A run of the server's own: of everything, or of some paths; None where an explicit one is under way."""
+    def update(self, paths: set[str] | None, *, patience: float = _BACKGROUND_PATIENCE_S) -> Report | None:
+        """A run of the server's own, with the options of the last: of everything, or of some paths. None where another
+        one is under way."""
+        options, is_whole = self._last_options()
+        changed = paths if is_whole else None
         with self._lock:
             if self._activity is not None:
                 return None
-            activity = self._activity = Activity(options, False, Cancel(), is_whole=paths is None)
-        return self._performed(activity, unheard, force=False, paths=paths, patience=patience)
+            if changed is not None and not changed:
+                return Report()
+            activity = self._activity = Activity(options, False, Cancel(), is_whole=changed is None)
+        return self._performed(activity, unheard, force=False, paths=changed, patience=patience)
+
+    def _last_options(self) -> tuple[Options, bool]:
+        """How the checkout was last indexed, and whether it ever was to the end."""
+        try:
+            layer = self.checkout()
+        except CairnError:
+            return Options(), False
+        return (Options(layer.tests, layer.vendor), layer.complete) if layer else (Options(), False)
 
     def begin_ref(self, tip: Tip, options: Options) -> Activity:
         """The run that indexes a ref, begun in the background; another one where that is still under way."""
@@ -230,9 +262,7 @@ class ProjectIndex:
             progress(done, total, said)
 
         try:
-            with self.lock.holding("indexing", patience=patience) as had:
-                if not had:
-                    raise self.busy()
+            with self.lock.held("indexing", patience=patience):
                 activity.report = self._written(activity, told, force=force, paths=paths)
                 self.failure = None
                 if activity.is_whole:
@@ -249,11 +279,6 @@ class ProjectIndex:
             self._reap_later()
         return activity.report
 
-    def busy(self) -> Busy:
-        owner = self.lock.owner()
-        who = f"process {owner.pid}, since {owner.since}" if owner and owner.pid else "another process"
-        return Busy(f"The index is being written by {who}", pid=owner.pid if owner else 0)
-
     def _written(self, activity: Activity, progress: Progress, *, force: bool, paths: set[str] | None) -> Report:
         place.sweep(self.folder)
         opened = self._usable(activity)
@@ -266,7 +291,7 @@ class ProjectIndex:
                     raise
                 log.warning("%s; it is built anew", error.message)
         epoch = place.new_epoch(self.folder)
-        built = Opened(epoch, IndexStore.create(epoch), Lexical.create(epoch / "lexical"))
+        built = Opened.create(epoch)
         if place.current_epoch(self.folder) is None:
             place.use_epoch(self.folder, epoch)  # nothing is searchable yet: show it as it grows
         try:
@@ -304,11 +329,9 @@ class ProjectIndex:
         return not any(other.is_dir() for other in others)
 
     def _run(self, opened: Opened, activity: Activity, progress: Progress, *, anew: bool = False) -> Run:
-        vectors = self._vectors(opened, activity.cancel)
-        return Run(
-            self.source, opened.store, opened.lexical, vectors, self._workers, self._importers, activity.options,
-            activity.cancel, progress, anew,
-        )  # fmt: skip
+        target = Target(opened.store, opened.lexical, self._vectors(opened, activity.cancel))
+        options, cancel = activity.options, activity.cancel
+        return Run(self.source, target, self._workers, self._importers, options, cancel, progress, anew)
 
     def _vectors(self, opened: Opened, cancel: Cancel) -> Vectors | None:
         from codecairn.index.embedding import Vectors  # noqa: PLC0415 - as above
@@ -349,11 +372,11 @@ class ProjectIndex:
 def _performed(run: Run, activity: Activity, paths: set[str] | None, also: Collection[str] = frozenset()) -> Report:
     """`also` names refs that an index which is built anew had."""
     if activity.ref is not None:
-        return run.one_ref(activity.ref)
+        return index_ref(run, activity.ref)
     if paths is not None:
-        return run.some(paths)
-    run.whole()
-    run.keep_refs(also)
+        return WorkingTree(run).update_paths(paths)
+    WorkingTree(run).update()
+    update_refs(run, also)
     return run.report
 
 

@@ -8,7 +8,6 @@ import time
 from collections.abc import Collection
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -22,12 +21,8 @@ from codecairn.store.lock import WriterLock
 from codecairn.store.overlays import OverlayWriter
 from codecairn.store.place import last_used, note_use
 
-if TYPE_CHECKING:
-    from codecairn.index.live import ProjectIndex
-
 _DAY_S = 86_400.0
 _EVERY_S = 60.0
-_PATIENCE_S = 5.0
 
 
 def note_ref_use(folder: Path, layer: Layer, *, now: bool = False) -> None:
@@ -95,27 +90,6 @@ class Overlay(Struct, frozen=True, kw_only=True):
     files: int
 
 
-class Pruned(Struct, frozen=True, kw_only=True):
-    dropped: list[Overlay]
-    kept: list[Overlay]
-
-
-def prune(index: ProjectIndex, days: float, cancel: Cancel, *, dry_run: bool = False) -> Pruned:
-    """Drop what nobody has asked for in so many days: never the base, what a connection is on, or what is checked
-    out. Its versions are collected a day later, unless another ref has them."""
-    opened = index.opened()
-    if opened is None:
-        return Pruned(dropped=[], kept=[])
-    if dry_run:
-        return _told(_verdicts(opened.store, index.git, days, cancel))
-    with index.lock.holding("pruning", patience=_PATIENCE_S) as had:
-        if not had:
-            raise index.busy()
-        verdicts = _verdicts(opened.store, index.git, days, cancel)
-        _drop(opened.store, [layer for layer, _, is_idle in verdicts if is_idle])
-    return _told(verdicts)
-
-
 def drop_gone(store: IndexStore, git: Git, cancel: Cancel) -> list[str]:
     """Drop refs whose branch is gone from the repository and that nobody has asked for in KEPT_DAYS; who calls holds
     the lock. Where none is that old, which is nearly always, git is not asked."""
@@ -123,23 +97,19 @@ def drop_gone(store: IndexStore, git: Git, cancel: Cancel) -> list[str]:
     if all(_idle_days(folder, layer) < KEPT_DAYS for layer in store.overlays()):
         return []
     gone = [
-        layer for layer, told, is_idle in _verdicts(store, git, KEPT_DAYS, cancel) if is_idle and told.reason == _GONE
+        layer for layer, told, is_idle in verdicts(store, git, KEPT_DAYS, cancel) if is_idle and told.reason == _GONE
     ]
-    _drop(store, gone)
+    drop(store, gone)
     return [layer.name for layer in gone]
 
 
 _GONE = "gone from the repository"
-_Verdict = tuple[Layer, Overlay, bool]
+Verdict = tuple[Layer, Overlay, bool]
 """A ref, what is to be said of it, and whether it may go."""
 
 
-def _told(verdicts: Collection[_Verdict]) -> Pruned:
-    dropped = [told for _, told, is_idle in verdicts if is_idle]
-    return Pruned(dropped=dropped, kept=[told for _, told, is_idle in verdicts if not is_idle])
-
-
-def _drop(store: IndexStore, layers: Collection[Layer]) -> None:
+def drop(store: IndexStore, layers: Collection[Layer]) -> None:
+    """Forget refs; the caller holds the lock."""
     OverlayWriter(store).drop(layer.id for layer in layers)
     for layer in layers:
         (store.path.parent / _mark(layer)).unlink(missing_ok=True)
@@ -149,7 +119,8 @@ def _idle_days(folder: Path, layer: Layer) -> float:
     return max(0.0, time.time() - last_ref_use(folder, layer)) / _DAY_S
 
 
-def _verdicts(store: IndexStore, git: Git, days: float, cancel: Cancel) -> list[_Verdict]:
+def verdicts(store: IndexStore, git: Git, days: float, cancel: Cancel) -> list[Verdict]:
+    """Which refs may go: never the base, what a connection is on, or what is checked out."""
     folder, here = store.path.parent, tips(git, cancel)
     checked_out = {each.branch for each in worktrees(git, cancel)}
     found = []

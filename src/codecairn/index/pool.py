@@ -17,8 +17,8 @@ from codecairn import config
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, Cancelled
 from codecairn.index.digest import Outcome
+from codecairn.index.worker import Job, read_frame, write_frame
 from codecairn.source import process
-from codecairn.worker import Job, read_frame, write_frame
 
 MOST_WORKERS = 4
 _FILES_A_WORKER = 12
@@ -173,7 +173,7 @@ class _Worker:
         for _ in range(_START_ATTEMPTS):
             self.end()
             # -P: a module of the project must not stand in for one of ours.
-            command = [sys.executable, "-P", "-m", "codecairn.worker"]
+            command = [sys.executable, "-P", "-m", "codecairn.index.worker"]
             try:
                 child = process.start(command, folder=self._folder, environment=config.child_environment())
             except OSError:  # no memory, no descriptors, or the folder was removed
@@ -184,7 +184,7 @@ class _Worker:
                 return child
         raise CairnError(
             "A worker process cannot be started, so nothing can be indexed",
-            remedy=f"Run `{sys.executable} -P -m codecairn.worker </dev/null` and see what it says.",
+            remedy=f"Run `{sys.executable} -P -m codecairn.index.worker </dev/null` and see what it says.",
         )
 
     def was_stopped(self) -> bool:

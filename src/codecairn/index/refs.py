@@ -14,25 +14,23 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from codecairn.errors import CairnError, Cancelled
 from codecairn.index.blobs import read_entries
 from codecairn.index.digest import all_readers
 from codecairn.index.overlays import drop_gone
+from codecairn.index.run import Report, Run
 from codecairn.source.damage import listed as names
 from codecairn.source.git import OBJECT_ID
 from codecairn.source.objects import FOLDER, Entry, tree, tree_changes
-from codecairn.source.refs import Tip, default_branch, tips
+from codecairn.source.refs import Tip, default_branch, is_repository, tips
 from codecairn.source.trees import RULE_NAMES, TreeSieve, rule_files, sieve_of
 from codecairn.source.walk import is_test
-from codecairn.store.index import IndexStore
+from codecairn.store.index import differing_paths
 from codecairn.store.layers import Layer, Scope
 from codecairn.store.overlays import OverlayWriter, gone
 from codecairn.store.view import View, viewing
-
-if TYPE_CHECKING:
-    from codecairn.index.run import Run
 
 log = logging.getLogger("codecairn.index")
 
@@ -51,11 +49,35 @@ class _Change:
         return {*self.entries, *self.gone}
 
 
+def update_refs(run: Run, also: Collection[str] = frozenset()) -> None:
+    """Bring up to date what is indexed of the repository's branches, and these. It never fails a run, and adds nothing
+    but warnings to its report, which is about the files."""
+    report, run.report = run.report, Report()
+    try:
+        if is_repository(run.source.git, run.cancel):
+            Refs(run).keep_up(also)
+    except Cancelled:
+        raise
+    except CairnError as error:
+        run.report.warnings.append(f"Branches could not be indexed: {error.message}. {error.remedy}")
+    finally:
+        report.warnings += run.report.warnings
+        run.report = report
+
+
+def index_ref(run: Run, tip: Tip) -> Report:
+    began = time.monotonic()
+    run.progress(0, 0, f"Comparing {tip.name}")
+    Refs(run).index(tip)
+    run.report.seconds = time.monotonic() - began
+    return run.report
+
+
 class Refs:
-    def __init__(self, run: Run, scope: Scope) -> None:
+    def __init__(self, run: Run) -> None:
         self._run = run
         self._git = run.source.git
-        self._scope = scope
+        self._scope = Scope(self._git.layout(run.cancel).prefix, run.options.tests, run.options.vendor)
         self._store = run.store
         self._writer = OverlayWriter(run.store)
 
@@ -123,7 +145,7 @@ class Refs:
         last = read_entries(self._run, self._scope.prefix, change.entries)
         facts = self._facts(tip, change)
         base = self._writer.found_base(self._scope, tip.name, last.versions, last.entries, last.vectors, **facts)
-        with viewing(self._store, self._run.lexical, str(self._run.source.root), self._is_blocked) as folder:
+        with viewing(self._store, self._run.target.lexical, str(self._run.source.root), self._is_blocked) as folder:
             return self._finished(base, folder, differing_paths(self._store, base, folder.layer) if folder else ())
 
     def _moved(self, base: Layer, tip: Tip) -> Layer:
@@ -145,11 +167,9 @@ class Refs:
 
     def _finished(self, layer: Layer, before: View | None, changed: Collection[str]) -> Layer:
         run = self._run
-        if run.vectors is not None:
-            run.report.warnings += run.vectors.catch_up(layer.id)
-            run.report.vectors = run.vectors.made
+        run.make_vectors(layer.id)
         self._count(layer, before, changed)
-        run.collect()
+        run.target.collect()
         found = self._store.layer(layer.id)
         assert found is not None
         return found
@@ -220,7 +240,7 @@ class Refs:
 
     @contextmanager
     def _viewed(self, layer: Layer) -> Iterator[View]:
-        with viewing(self._store, self._run.lexical, "", self._is_blocked, layer.id) as view:
+        with viewing(self._store, self._run.target.lexical, "", self._is_blocked, layer.id) as view:
             assert view is not None
             yield view
 
@@ -231,12 +251,3 @@ class Refs:
 def _differences(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
     """What changed, a count that is no more as none."""
     return {path: after.get(path, 0) for path in {*before, *after} if before.get(path, 0) != after.get(path, 0)}
-
-
-def differing_paths(store: IndexStore, one: Layer, other: Layer) -> set[str]:
-    """The paths of which two whole layers have other versions."""
-    first, second = (
-        {(entry.path, entry.file) for entry in store.manifest(layer.id).values() if entry.file is not None}
-        for layer in (one, other)
-    )
-    return {path for path, _ in first ^ second}

@@ -14,7 +14,6 @@ from typing import Literal
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, IndexIncompatible, NotARepository, OverlayNotReady, RefNotFound
-from codecairn.index.activity import Opened
 from codecairn.index.digest import blob_id
 from codecairn.index.live import ProjectIndex
 from codecairn.paths import printable
@@ -23,6 +22,7 @@ from codecairn.source.refs import Tip, commit_of, default_branch, tip_of
 from codecairn.source.walk import is_test, list_files
 from codecairn.store.index import Entry
 from codecairn.store.layers import Layer, Scope
+from codecairn.store.view import Opened
 from codecairn.text import number_of
 
 PROTOCOL_VERSION = "1.0"

@@ -20,7 +20,6 @@ from msgspec import Struct
 from codecairn import __version__
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, IndexIncompatible, InvalidInput, NotReady
-from codecairn.index.activity import Opened
 from codecairn.index.digest import all_readers
 from codecairn.index.live import ProjectIndex
 from codecairn.index.run import Options, Progress, unheard
@@ -32,6 +31,7 @@ from codecairn.store.layers import Layer
 from codecairn.store.lexical import Lexical
 from codecairn.store.schema import SCHEMA
 from codecairn.store.segments import Segments
+from codecairn.store.view import Opened
 
 _PATIENCE_S = 30.0
 Notes = Mapping[str, bytes]
@@ -75,9 +75,7 @@ def export_state(
 
 
 def _copied(index: ProjectIndex, folder: Path) -> IndexStore:
-    with index.lock.holding("exporting", patience=_PATIENCE_S) as had:
-        if not had:
-            raise index.busy()
+    with index.lock.held("exporting", patience=_PATIENCE_S):
         opened = index.opened()
         assert opened is not None, "it was indexed this moment"
         return committed.copy_committed(opened.store, folder)
@@ -119,9 +117,7 @@ def import_state(
     the notes is shown them before anything is changed, and refuses the archive by raising."""
     with archive.opened(path) as found:
         _check(index, found.manifest, cancel)
-        with index.lock.holding("importing", patience=_PATIENCE_S) as had:
-            if not had:
-                raise index.busy()
+        with index.lock.held("importing", patience=_PATIENCE_S):
             known = _ref_names(index)
             options = _options(index, found.manifest)
             notes = _put_in_use(index, found, look_at, partial(_told, progress, cancel, "Unpacking"))

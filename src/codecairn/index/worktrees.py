@@ -20,21 +20,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, Cancelled, OverlayNotReady
+from codecairn.index.live import ProjectIndex
 from codecairn.index.overlays import is_leased
 from codecairn.source.worktrees import add_worktree, changes_in, is_worktree, move_worktree, remove_worktree
 from codecairn.store.layers import Layer
 from codecairn.store.lock import WriterLock
 from codecairn.store.place import private
-
-if TYPE_CHECKING:
-    from codecairn.index.live import ProjectIndex
 
 _LONGEST_NAME = 60
 _UNUSED, _ON_IT, _HALF_MADE = "nobody is on it", "a connection is on it", "it was never whole"

@@ -191,20 +191,16 @@ def _page(
     project: Project, stands: Standing, asked: Asked, session: SessionRow | None, now: float
 ) -> _Page | None:  # fmt: skip
     """The best of one project; None where it has no index."""
-    if stands.opened is None:
-        return None
-    epoch = stands.opened.folder.name
-    answer = lambda view: _Ranking(project, view, epoch, asked, session, now).page()  # noqa: E731
-    return newest(project.index, stands, answer)
+    return newest(project.index, stands, lambda view: _Ranking(project, view, asked, session, now).page())
 
 
 class _Ranking:
     """One project searched through one view."""
 
     def __init__(
-        self, project: Project, view: View, epoch: str, asked: Asked, session: SessionRow | None, now: float
+        self, project: Project, view: View, asked: Asked, session: SessionRow | None, now: float
     ) -> None:  # fmt: skip
-        self._project, self._view, self._epoch, self._asked = project, view, epoch, asked
+        self._project, self._view, self._asked = project, view, asked
         self._session, self._now = session, now
         self._accessed = project.sessions.accessed(now)
         self._modules = modules_of(session, project.name)
@@ -223,7 +219,7 @@ class _Ranking:
         kinds = frozenset(kind for name in asked.chunk_types for kind in CHUNK_TYPES[name])
         wanted = Filters(kinds=kinds, module=asked.module, project=self._project.name)
         ranking, _ = self._project.searcher.ranked(
-            self._view, self._epoch, Question(asked.query, filters=wanted, recent=asked.recent, candidates=_CANDIDATES)
+            self._view, Question(asked.query, filters=wanted, recent=asked.recent, candidates=_CANDIDATES)
         )
         scored = [self._weighed(each, each.relevance, each.candidate.path) for each in ranking.results]
         return scored, ranking.is_capped, ranking.warnings
@@ -233,7 +229,7 @@ class _Ranking:
         asked = self._asked
         if not asked.wants_discoveries:
             return [], 0
-        statistics = self._project.searcher.statistics(self._view, self._epoch, asked.query)
+        statistics = self._project.searcher.statistics(self._view, asked.query)
         best, total = self._project.recall.found(
             planned(asked.query), statistics, asked.keeps if asked.is_narrow else None
         )

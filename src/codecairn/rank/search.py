@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from codecairn.cache import Cache
 from codecairn.errors import EncoderFailed, InvalidInput, OverlayNotReady, VersionDamaged
-from codecairn.index.activity import Opened
 from codecairn.index.live import ProjectIndex
 from codecairn.index.standing import Standing
 from codecairn.paths import printable
@@ -23,7 +22,7 @@ from codecairn.rank.plan import Plan, planned
 from codecairn.rank.score import Ranked, rank, rank_by_meaning
 from codecairn.store.layers import Layer
 from codecairn.store.version import ChunkRow, SymbolRow
-from codecairn.store.view import Extent, FileRow, Hit, View, viewing
+from codecairn.store.view import Extent, FileRow, Hit, Opened, View, viewing
 from codecairn.words import analysed, bare, words_of
 
 if TYPE_CHECKING:
@@ -96,9 +95,9 @@ class Searcher:
         self._encoders = encoders
         self._own = object()
 
-    def ranked(self, view: View, epoch: str, question: Question) -> tuple[Ranking, bool]:
+    def ranked(self, view: View, question: Question) -> tuple[Ranking, bool]:
         """Every candidate that the filters let pass, best first, and whether that was known already."""
-        state = self._state(view, epoch)
+        state = self._state(view)
         known = _rankings.get((state, question))
         if known is not None:
             return known, True
@@ -117,12 +116,12 @@ class Searcher:
             _rankings.put((state, question), ranking)
         return ranking, False
 
-    def statistics(self, view: View, epoch: str, query: str) -> Statistics:
+    def statistics(self, view: View, query: str) -> Statistics:
         """What the words of a query weigh in a view."""
-        return self._statistics(view, planned(query), self._state(view, epoch))
+        return self._statistics(view, planned(query), self._state(view))
 
-    def _state(self, view: View, epoch: str) -> _State:
-        return (self._own, epoch, *view.state, view.documents, view.is_blocked)
+    def _state(self, view: View) -> _State:
+        return (self._own, *view.state, view.documents, view.is_blocked)
 
     def _meaning(
         self, view: View, plan: Plan, question: Question, state: _State

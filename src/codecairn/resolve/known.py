@@ -29,7 +29,7 @@ _Answer = TypeVar("_Answer")
 
 ASKED_FIRST: Any = object()
 """Stands for an answer that is not known: None is one."""
-_Generation = tuple[str, tuple[int, int, int], float | None, Callable[[str], bool]]
+_Generation = tuple[str, tuple[str, int, int, int], float | None, Callable[[str], bool]]
 
 
 def _answer_bytes(answer: object) -> int:

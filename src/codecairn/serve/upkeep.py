@@ -64,9 +64,7 @@ class Upkeep:
             is_wanted = may_index_unasked(project.root, ordered=self._projects.is_ordered)
             if is_wanted and project.root not in self._served:
                 other = self._others.pop(project.root, None)
-                keeper = self._served[project.root] = other or Keeper(project.index, watch=self._watch)
-                if other is None:
-                    keeper.start()
+                self._served[project.root] = other or project.index.keep(watch=self._watch)
                 if project.settings.worktrees:
                     threading.Thread(target=_tidied, args=(project,), name="cairn-worktrees", daemon=True).start()
         except CairnError as error:
@@ -75,7 +73,7 @@ class Upkeep:
     def use(self, index: ProjectIndex) -> None:
         """Somebody asks about a project: from now on it is kept, if it was ever indexed and there is room."""
         keeper = index.keeping
-        if isinstance(keeper, Keeper):
+        if keeper is not None:
             keeper.used = time.monotonic()
         elif self._watch and _is_indexed(index):
             with self._lock:
@@ -88,8 +86,7 @@ class Upkeep:
             index.unkept = _FULL.format(MOST_KEPT)
             return
         index.unkept = None
-        keeper = self._others[index.root] = Keeper(index, watch=True)
-        keeper.start()
+        self._others[index.root] = index.keep(watch=True)
 
     def _let_go_of_one(self) -> bool:
         root, keeper = min(self._others.items(), key=lambda each: each[1].used)

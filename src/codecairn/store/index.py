@@ -308,6 +308,15 @@ class IndexStore:
             return [each for each in ids if database.execute(ask, (each,)).fetchone()]
 
 
+def differing_paths(store: IndexStore, one: Layer, other: Layer) -> set[str]:
+    """The paths of which two whole layers have other versions."""
+    first, second = (
+        {(entry.path, entry.file) for entry in store.manifest(layer.id).values() if entry.file is not None}
+        for layer in (one, other)
+    )
+    return {path for path, _ in first ^ second}
+
+
 def _entry(row: tuple[Any, ...]) -> Entry:
     path, file, reason, detail, *stat = row
     return Entry(path, file, reason, detail, Stat(*stat))

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from codecairn.errors import CairnError
+from codecairn.errors import Busy, CairnError
 
 _GLANCE_S = 0.02
 _HEAD = 1 << 20
@@ -45,8 +45,18 @@ class WriterLock:
         self._thread = threading.Lock()
 
     @contextmanager
+    def held(self, doing: str, *, patience: float) -> Iterator[None]:
+        """Hold the lock; raises Busy where it is not free in time."""
+        with self.holding(doing, patience=patience) as had:
+            if not had:
+                owner = self.owner()
+                who = f"process {owner.pid}, since {owner.since}" if owner and owner.pid else "another process"
+                raise Busy(f"The index is being written by {who}", pid=owner.pid if owner else 0)
+            yield
+
+    @contextmanager
     def holding(self, doing: str, *, patience: float = 0.0) -> Iterator[bool]:
-        """Whether the lock was had; waits for it as long as `patience` says."""
+        """Yields True if the lock was acquired; waits for it as long as `patience` says."""
         deadline = time.monotonic() + patience
         while not self._acquire(doing):
             if time.monotonic() >= deadline:

@@ -83,14 +83,14 @@ _recent_terms: Cache[int, list[str]] = Cache(
 
 class View:
     def __init__(
-        self, database: sqlite3.Connection, lexical: Lexical, vectors: Path, layer: Layer, base: Layer | None,
+        self, database: sqlite3.Connection, lexical: Lexical, folder: Path, layer: Layer, base: Layer | None,
         is_blocked: Callable[[str], bool],
     ) -> None:  # fmt: skip
         self.layer = layer
         self._base = base
         self._visible, self._counted = visible(layer), counted(layer)
         self._meeting = _MEETING.format(visible=self._visible, counted=self._counted)
-        self._vectors = vectors
+        self._folder = folder
         self.is_blocked = is_blocked
         self._database = database
         self._documents = Documents(lexical, database, self._visible)
@@ -102,10 +102,11 @@ class View:
         self._chunks: dict[int, list[ChunkRow]] = {}
 
     @property
-    def state(self) -> tuple[int, int, int]:
-        """Another one means that something else may be visible here, or count otherwise."""
+    def state(self) -> tuple[str, int, int, int]:
+        """Another one means that something else may be visible here, or count otherwise. It begins with the name of
+        the folder, which every index that is built anew has another of."""
         laid_over = self._base.generation if self._base is not None and self.layer.base is not None else 0
-        return self.layer.id, self.layer.generation, laid_over
+        return self._folder.name, self.layer.id, self.layer.generation, laid_over
 
     def source_layer(self, path: str, file: int) -> Literal["base", "overlay"]:
         """Whether the default branch has the same version of a file; where nothing is laid over anything, it has."""
@@ -330,9 +331,26 @@ class View:
         placed = visible_in(self._database, segment, self._visible)
         shown = [rows for path, rows in placed if not self.is_blocked(path)]
         try:
-            return Field(VectorFiles(self._vectors), segment, shown)
+            return Field(VectorFiles(self._folder / "vectors"), segment, shown)
         except (OSError, ValueError):  # the next run makes them again
             return None
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The stores of one index."""
+
+    folder: Path
+    store: IndexStore
+    lexical: Lexical
+
+    @classmethod
+    def at(cls, folder: Path) -> Opened:
+        return cls(folder, IndexStore(folder), Lexical(folder / "lexical"))
+
+    @classmethod
+    def create(cls, folder: Path) -> Opened:
+        return cls(folder, IndexStore.create(folder), Lexical.create(folder / "lexical"))
 
 
 @contextmanager
@@ -344,5 +362,4 @@ def viewing(
     with store.reading() as database:
         layer = folder_in(database, root) if ref is None else layer_in(database, ref)
         base = base_in(database, layer.within.key) if layer else None
-        folder = store.path.parent / "vectors"
-        yield View(database, lexical, folder, layer, base, is_blocked) if layer else None
+        yield View(database, lexical, store.path.parent, layer, base, is_blocked) if layer else None

@@ -8,9 +8,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from codecairn.index.activity import Opened
-from codecairn.index.batch import Report
-from codecairn.index.run import Options
+from codecairn.index.run import Options, Report
 from codecairn.index.standing import LIVE, Standing, files_now, standing
 from codecairn.parse.language import languages
 from codecairn.project import Project
@@ -20,6 +18,7 @@ from codecairn.store import place
 from codecairn.store.layers import Layer
 from codecairn.store.lexical import size_of
 from codecairn.store.schema import SCHEMA
+from codecairn.store.view import Opened
 from codecairn.text import number_of
 from codecairn.tools import Call, tool
 from codecairn.tools.readiness import Progress

@@ -22,7 +22,7 @@ from codecairn.store.view import View
 from codecairn.text import CHARACTERS_PER_TOKEN
 from codecairn.tools import Call, tool
 from codecairn.tools.cut import encoded
-from codecairn.tools.views import Ref, Workspace, epoch, newest, project_of, ready, unindexed
+from codecairn.tools.views import Ref, Workspace, newest, project_of, ready, unindexed
 
 _LONGEST_TASK = 2_000
 # The bounds are in the schema; breaking them has an error of its own.
@@ -63,8 +63,8 @@ def build_context_pack(
     stands = ready(call, project, ref)
 
     def packed(view: View) -> ContextPack:
-        found, _ = project.searcher.ranked(view, epoch(stands), Question(task))
-        known = partial(_written, project, view, epoch(stands), task)
+        found, _ = project.searcher.ranked(view, Question(task))
+        known = partial(_written, project, view, task)
         materials = Gatherer(view, task, call.cancel).gathered(found.results, known)
         metadata = stands.metadata()
         if said := [*stands.warnings, *found.warnings]:
@@ -77,10 +77,10 @@ def build_context_pack(
     return pack
 
 
-def _written(project: Project, view: View, epoch_: str, task: str, paths: set[str]) -> Iterator[Written]:
+def _written(project: Project, view: View, task: str, paths: set[str]) -> Iterator[Written]:
     """Rules, discoveries that a search for the task finds, and those about the files it leads to."""
     yield from rules(project.catalog.current())
-    recalled, _ = project.recall.found(planned(task), project.searcher.statistics(view, epoch_, task))
+    recalled, _ = project.recall.found(planned(task), project.searcher.statistics(view, task))
     best = sorted(recalled, key=lambda each: (-each.relevance, each.row.id))[:_MOST_RECALLED]
     yield from (_discovery(project, view, each.row, each.relevance) for each in best)
     known = {each.row.id for each in best}

@@ -25,7 +25,7 @@ from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.index import ProjectPath
 from codecairn.tools.nearby import unmatched
 from codecairn.tools.readiness import files_indexed, first_run_note, is_first_run
-from codecairn.tools.views import Ref, UnlistedRoot, Workspace, epoch, newest, project_of, ready, unindexed
+from codecairn.tools.views import Ref, UnlistedRoot, Workspace, newest, project_of, ready, unindexed
 
 _LONGEST_QUERY = 1000
 _MOST_EXACT_NUMBER = (1 << 53) - 1
@@ -177,7 +177,7 @@ def _asked(
 
 def _page(project: Project, stands: Standing, asked: Question, offset: int, limit: int) -> _Page:
     def answer(view: View) -> _Page:
-        found, is_known = project.searcher.ranked(view, epoch(stands), asked)
+        found, is_known = project.searcher.ranked(view, asked)
         part = found.results[offset : offset + limit]
         results = [_result(view, each, offset + place) for place, each in enumerate(part, 1)]
         warnings = found.warnings if found.results else (*found.warnings, *unmatched(view, asked.filters))
@@ -263,7 +263,7 @@ def explain_ranking(
     asked = _asked(call, query, filters, search_mode, language, path_filter, limit)
 
     def answer(view: View) -> Explanation:
-        ranking = project.searcher.ranked(view, epoch(stands), asked)[0]
+        ranking = project.searcher.ranked(view, asked)[0]
         found = ranking.results
         place = _place_of(view, found, result_path, result_line_start)
         if place is None:

@@ -64,7 +64,10 @@ def _noted(call: Call, stands: Standing) -> Standing:
 
 def _identity(stands: Standing, layer: Layer) -> str:
     """What the lists of a layer stand for: a ref's commit; a working tree as it was last looked at."""
-    return f"{layer.head} " if layer.name else f"{epoch(stands)}/{layer.id}/{layer.generation}/{layer.head} "
+    if layer.name:
+        return f"{layer.head} "
+    epoch = stands.opened.folder.name if stands.opened else ""
+    return f"{epoch}/{layer.id}/{layer.generation}/{layer.head} "
 
 
 def ready(call: Call, project: Project, ref: str | None = None) -> Standing:
@@ -102,11 +105,6 @@ def searched(stands: Standing, project: Project) -> Iterator[None]:
             error.message = f"{error.message} in what is indexed: {first_run_note(project.index, stands)}"
             error.remedy = f"Call again in a moment. {error.remedy}"
         raise
-
-
-def epoch(stands: Standing) -> str:
-    """Which building of the index is asked: the key of what a searcher may remember."""
-    return stands.opened.folder.name if stands.opened else ""
 
 
 def clamped(limit: int, most: int) -> tuple[int, list[str]]:

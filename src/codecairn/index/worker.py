@@ -1,4 +1,4 @@
-"""python -m codecairn.worker: reads files for an index run.
+"""python -m codecairn.index.worker: reads files for an index run.
 
 Started fresh, never forked from a server with threads; imports what parsing needs and no more. Frames (four bytes of
 length, then msgpack) come in on stdin, each a Job, and go out on stdout: an empty one when it is ready, then for each
