@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 
 from codecairn.errors import CairnError, IndexIncompatible
+from codecairn.project import Project
+from codecairn.store.discoveries import DiscoveryRow
+from codecairn.store.links import Link
 from codecairn.store.schema import SCHEMA
 from tests.index.conftest import GO, PYTHON, Ask, Indexed, Open
 from tests.support.doors import Answer
@@ -126,6 +129,26 @@ def test_an_index_of_another_version_is_told_and_built_anew(version: int, projec
     assert "index_codebase" in status["message"]
     assert ask("index_codebase", project.root).value["statistics"]["files_indexed"] == 2
     assert ask("get_status", project.root).value["metadata"]["schema_status"] == "compatible"
+
+
+def test_an_index_of_the_version_before_is_rebuilt_and_nothing_that_people_wrote_is_lost(
+    project: Indexed, ask: Ask
+) -> None:
+    wrote = project.project
+    discovery = DiscoveryRow(id="d", type="note", content="weigh twice", created="2026-01-01", updated="2026-01-01")
+    wrote.memory.track("shop/rule", "2026-01-01T00:00:00Z")
+    wrote.discoveries.put([discovery])
+    wrote.links.add(Link("/elsewhere", "elsewhere", "2026-01-01T00:00:00Z"))
+    connection = sqlite3.connect(settle(project))
+    connection.execute("CREATE TABLE difference (file INTEGER PRIMARY KEY)")
+    connection.execute(f"PRAGMA user_version = {SCHEMA - 1}")
+    connection.close()
+    assert ask("index_codebase", project.root).value["statistics"]["files_indexed"] == 2
+    again = Project(wrote.root, wrote.settings)
+    assert again.memory.usage()["shop/rule"].count == 1
+    assert again.discoveries.all() == [discovery]
+    assert [link.name for link in again.links.all()] == ["elsewhere"]
+    again.close()
 
 
 def test_a_server_builds_an_index_of_another_version_anew_by_itself(project: Indexed, indexed: Open) -> None:
