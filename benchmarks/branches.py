@@ -118,7 +118,8 @@ def measured(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         added.values.append((time.perf_counter() - start) * 1000)
     all_cpu = (cpu_so_far_s(server.process.pid) or 0.0) - began
     figures: dict[str, Any] = {
-        "branches": options.branches, "full_index_cpu_s": round(whole.cpu_s or 0.0, 2), "one_index_mb": round(one_mb, 1),
+        "branches": options.branches, "full_index_cpu_s": round(whole.cpu_s or 0.0, 2),
+        "one_index_mb": round(one_mb, 1),
         "first_branch_cpu_s": round(first.cpu_s or 0.0, 3),
         "branch_cpu_s": round(all_cpu / max(1, options.branches - 1), 3), "branch_ms": added.as_json(),
         "search_ms_before": before.as_json(), "search_ms_after": asked(server, path, None).as_json(),

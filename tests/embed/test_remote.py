@@ -18,10 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from codecairn.embed import remote
-from codecairn.embed.encoder import Passage, Rows, quantised
+from codecairn.embed import endpoint as endpoint_module
+from codecairn.embed.encoder import MOST_CHARACTERS, Passage, Rows, quantised
 from codecairn.embed.remote import MOST_OF_A_REQUEST, MOST_TEXTS, PAUSE_S, Clock, Patience, RemoteEncoder
-from codecairn.embed.written import MOST_CHARACTERS
 from codecairn.errors import EncoderFailed
 
 KEY = "key-7f3a91c2d4"
@@ -430,7 +429,7 @@ def test_dimensions_that_change_are_refused(endpoint: Endpoint, encoder: RemoteE
 def test_an_answer_without_end_is_not_kept(
     endpoint: Endpoint, encoder: RemoteEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote, "LARGEST_REPLY", 10_000)
+    monkeypatch.setattr(endpoint_module, "LARGEST_REPLY", 10_000)
     endpoint.script += [
         Canned(200, b" " * 20_000),
         Canned(200, b"4e20\r\n" + b" " * 20_000 + b"\r\n0\r\n\r\n", CHUNKED),

@@ -15,8 +15,6 @@ import numpy.typing as npt
 Rows = npt.NDArray[np.int8]
 """One vector a row."""
 Row = npt.NDArray[np.int8]
-
-
 _EXACT_IN_SINGLE = 1024
 """Numbers in a row, of which the sum of 1,024 products of eight bits is below 2**24."""
 
@@ -31,6 +29,20 @@ class Passage(NamedTuple):
     """Its analysed text (words.py)."""
     text: str = ""
     """As it is written; given to encoders that read text."""
+
+
+MOST_CHARACTERS = 6000
+"""Of one text: some 1,500 tokens of code, and within the 8,192 that endpoints commonly take in any script."""
+
+
+def passage_text(passage: Passage) -> str:
+    """A passage for encoders that read text: its place, its name, then its content."""
+    return readable("\n".join(part for part in (passage.path, passage.name, passage.text) if part))
+
+
+def readable(text: str) -> str:
+    """Cut to what is read of it; halves of surrogate pairs, which no encoding carries, are question marks."""
+    return text[:MOST_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
 
 
 class Encoder(Protocol):

@@ -27,8 +27,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from codecairn.embed.encoder import Passage, Row, Rows, quantised
-from codecairn.embed.written import readable, written
+from codecairn.embed.encoder import Passage, Row, Rows, passage_text, quantised, readable
 from codecairn.errors import EncoderFailed
 
 MOST_TOKENS = 1024
@@ -77,7 +76,7 @@ class FolderEncoder:
 
     def passages(self, passages: Sequence[Passage]) -> Rows:
         before = self._reading.before_passage
-        vectors = [self._vector(before + written(each)) for each in passages]
+        vectors = [self._vector(before + passage_text(each)) for each in passages]
         return quantised(np.stack(vectors)) if vectors else np.zeros((0, self.dimensions), np.int8)
 
     def query(self, text: str) -> Row:

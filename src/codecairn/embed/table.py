@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from codecairn.embed.encoder import Passage, Row, Rows
+from codecairn.embed.encoder import Passage, Row, Rows, quantised
 from codecairn.words import analysed
 
 DATA = Path(__file__).parent / "data"
@@ -74,8 +74,7 @@ class TokenTable:
         words = analysed(text).split()
         if not any(self._ids.has(word) for word in words):
             return np.zeros(self.dimensions, np.int8)
-        row: Row = _scaled(self._sum(words, frozenset(), self._question)[None])[0]
-        return row
+        return quantised(self._sum(words, frozenset(), self._question))
 
     def passages(self, passages: Sequence[Passage]) -> Rows:
         sums = np.empty((len(passages), self.dimensions), np.float32)
@@ -86,7 +85,7 @@ class TokenTable:
                 around = paths[each.path] = analysed(f"{each.path} {PurePosixPath(each.path).stem}").split()
             names = analysed(each.name).split()
             sums[at] = self._sum([*around, *names, *each.terms.split()], frozenset(names), self.code_weights)
-        return _scaled(sums)
+        return quantised(sums)
 
     def _sum(
         self, words: list[str], names: frozenset[str], weights: npt.NDArray[np.float32]
@@ -126,9 +125,3 @@ class _Ids(dict[str, int]):
         if len(self) < _LARGEST_MEMO:
             self[word] = row
         return row
-
-
-def _scaled(sums: npt.NDArray[np.float32]) -> Rows:
-    """To eight bits by the largest number of each row. Elementwise, so it rounds alike everywhere."""
-    most = np.abs(sums).max(axis=1, keepdims=True, initial=0.0).astype(np.float64)
-    return np.rint(sums * (127.0 / np.where(most > 0, most, 1.0))).astype(np.int8)
