@@ -23,7 +23,7 @@ from codecairn.store.index import IndexStore
 from codecairn.store.lexical import ANALYSED, Lexical
 from codecairn.store.segments import Segment, Segments, segments_in
 from codecairn.store.vectors import VectorFiles
-from codecairn.store.version import FileVersion, unpacked, unpacked_lines, unpacked_links
+from codecairn.store.version import FileVersion, Links, unpacked, unpacked_lines
 from codecairn.store.view import Opened
 
 FIELDS = (*ANALYSED, "uses")
@@ -104,11 +104,15 @@ def vectors(store: IndexStore, names: dict[int, str]) -> dict[str, list[list[int
     return {names[each.file]: rows[each.first : each.first + each.rows].tolist() for each in placed}
 
 
+def links_in(data: bytes) -> Links:
+    return msgspec.msgpack.decode(unpacked(data), type=Links)
+
+
 def contents(version: FileVersion | None) -> dict[str, Any] | None:
     """A version as it was read, its parts unpacked."""
     if version is None:
         return None
-    packed = {"text": unpacked, "links": unpacked_links, "terms": unpacked_lines, "uses": unpacked_lines}
+    packed = {"text": unpacked, "links": links_in, "terms": unpacked_lines, "uses": unpacked_lines}
     plain = {name: getattr(version, name) for name in version.__struct_fields__ if name not in packed}
     opened = {name: unpack(getattr(version, name)) for name, unpack in packed.items()}
     return {**plain, **opened, "links": msgspec.to_builtins(opened["links"])}

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from codecairn.errors import CairnError, IndexIncompatible
 from codecairn.store.index import IndexStore
-from codecairn.store.layers import Layer, layer_of
+from codecairn.store.layers import Layer
 from codecairn.store.lexical import Lexical
 from codecairn.store.schema import SCHEMA, TABLES
 from codecairn.store.segments import Placed, Segment
@@ -112,9 +112,7 @@ def write_documents(store: IndexStore, folder: Path, step: Callable[[int, int], 
 
 def refs_of(store: IndexStore) -> list[Layer]:
     """Every ref, in whatever scope."""
-    with store.reading() as database:
-        rows = database.execute("SELECT * FROM layer WHERE root = '' ORDER BY scope, base IS NOT NULL, name")
-        return [layer_of(row) for row in rows]
+    return store.layers("root = '' ORDER BY scope, base IS NOT NULL, name")
 
 
 def check_foreign(folder: Path) -> None:

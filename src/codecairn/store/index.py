@@ -6,22 +6,22 @@ import contextlib
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from codecairn.errors import CairnError, IndexIncompatible
 from codecairn.store import soundness
-from codecairn.store.layers import Layer, base_in, folder_in, layer_in, layer_of, refs_in
+from codecairn.store.layers import BASE, WORKING_TREE, Layer, layers_in
 from codecairn.store.schema import SCHEMA, SEALED, TABLES
 from codecairn.store.version import CHUNK_COLUMNS, PARTS, SYMBOL_COLUMNS, FileVersion, Stat
 
 msgspec.json.Decoder(FileVersion)  # takes the type apart here and now: two threads that did so at once would crash
 _BUSY_S = 10.0
-_MOST_IDLE_READERS = 4
+_MOST_IDLE = 4
 
 
 class Entry(NamedTuple):
@@ -52,29 +52,62 @@ class IndexStore:
         self.path = folder / "index.db"
         self._idle: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
-        self._writer: sqlite3.Connection | None = None
         self._closed = False
 
     @classmethod
     def create(cls, folder: Path) -> IndexStore:
         store = cls(folder)
-        with store.translating():
-            database = store._connect()
+        with store.translating(), closing(store._connect()) as database:
             database.execute("PRAGMA journal_mode = WAL")
             database.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {SCHEMA}; COMMIT;")
-            database.close()
         return store
 
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            connections, self._idle = [*self._idle, *([self._writer] if self._writer else [])], []
-            self._writer = None
-        for each in connections:
+            idle, self._idle = self._idle, []
+        for each in idle:
             each.close()
 
     def __del__(self) -> None:
         self.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """One snapshot: whatever is read inside belongs to one generation."""
+        with self.translating(), self._connection() as database:
+            database.execute("BEGIN")
+            yield database
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction of the one writer."""
+        with self.translating(), self._connection() as database:
+            database.execute("BEGIN IMMEDIATE")
+            yield database
+            database.execute("COMMIT")
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """A connection that nobody else uses meanwhile; `close` never takes one away that is in use."""
+        with self._lock:
+            database = self._idle.pop() if self._idle else None
+        if database is None:
+            database = self._connect()
+            if database.execute("PRAGMA user_version").fetchone()[0] != SCHEMA:
+                database.close()
+                raise IndexIncompatible("The index was written by another version of Cairn")
+        try:
+            yield database
+        finally:
+            with contextlib.suppress(sqlite3.Error):
+                database.rollback()
+            with self._lock:
+                is_kept = not self._closed and len(self._idle) < _MOST_IDLE
+                if is_kept:
+                    self._idle.append(database)
+            if not is_kept:
+                database.close()
 
     def _connect(self) -> sqlite3.Connection:
         database = sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
@@ -82,48 +115,6 @@ class IndexStore:
         database.execute("PRAGMA synchronous = FULL")
         database.execute("PRAGMA cache_size = -4096")
         return database
-
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """One snapshot: whatever is read inside belongs to one generation."""
-        with self.translating():
-            with self._lock:
-                database = self._idle.pop() if self._idle else None
-            if database is None:
-                database = self._connect()
-                if database.execute("PRAGMA user_version").fetchone()[0] != SCHEMA:
-                    database.close()
-                    raise IndexIncompatible("The index was written by another version of Cairn")
-            database.execute("BEGIN")
-            try:
-                yield database
-            finally:
-                self._returned(database)
-
-    def _returned(self, database: sqlite3.Connection) -> None:
-        with contextlib.suppress(sqlite3.Error):
-            database.execute("ROLLBACK")
-        with self._lock:
-            kept = not self._closed and len(self._idle) < _MOST_IDLE_READERS
-            if kept:
-                self._idle.append(database)
-        if not kept:
-            database.close()
-
-    @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction of the one writer."""
-        with self.translating():
-            with self._lock:
-                database, self._writer = self._writer, None
-            if database is None:
-                database = self._connect()
-            try:
-                database.execute("BEGIN IMMEDIATE")
-                yield database
-                database.execute("COMMIT")
-            finally:
-                self._put_down(database)
 
     def damaged(self) -> list[int]:
         """The versions that are not what was written. Raises IndexIncompatible where all of the database is damaged."""
@@ -141,18 +132,6 @@ class IndexStore:
         with self.writing() as database:
             soundness.unseal(database, files)
 
-    def _put_down(self, database: sqlite3.Connection) -> None:
-        """Keep the writer's connection for the next time; `close` never takes one away that is in use."""
-        if database.in_transaction:
-            with contextlib.suppress(sqlite3.Error):
-                database.execute("ROLLBACK")
-        with self._lock:
-            kept = not self._closed and self._writer is None
-            if kept:
-                self._writer = database
-        if not kept:
-            database.close()
-
     @contextmanager
     def translating(self) -> Iterator[None]:
         """Say of an error of SQLite's what it means for the index."""
@@ -161,58 +140,50 @@ class IndexStore:
         except sqlite3.Error as error:
             raise _unusable(self.path, error) from error
 
+    def layers(self, condition: str = "true", *values: object) -> list[Layer]:
+        with self.reading() as database:
+            return layers_in(database, condition, *values)
+
     def checkout(self, root: str) -> Layer | None:
         """The layer of a folder's working tree."""
-        with self.reading() as database:
-            return folder_in(database, root)
+        return next(iter(self.layers(WORKING_TREE, root)), None)
 
     def checkouts(self) -> list[Layer]:
-        with self.reading() as database:
-            return [layer_of(row) for row in database.execute("SELECT * FROM layer WHERE name = '' ORDER BY root")]
+        return self.layers("name = '' ORDER BY root")
 
     def layer(self, id_: int) -> Layer | None:
-        with self.reading() as database:
-            return layer_in(database, id_)
+        return next(iter(self.layers("id = ?", id_)), None)
 
     def base(self, scope: str) -> Layer | None:
-        with self.reading() as database:
-            return base_in(database, scope)
+        return next(iter(self.layers(BASE, scope)), None)
 
     def refs(self, scope: str) -> list[Layer]:
         """What is indexed of a repository's branches, tags and commits: the base first, then the others by name."""
-        with self.reading() as database:
-            return refs_in(database, scope)
+        return self.layers("root = '' AND scope = ? ORDER BY base IS NOT NULL, name", scope)
 
     def overlays(self) -> list[Layer]:
         """Every ref that is laid over a base, in whatever scope."""
-        with self.reading() as database:
-            rows = database.execute("SELECT * FROM layer WHERE base IS NOT NULL ORDER BY name, scope")
-            return [layer_of(row) for row in rows]
+        return self.layers("base IS NOT NULL ORDER BY name, scope")
 
     def ref_names(self) -> set[str]:
-        with self.reading() as database:
-            return {row[0] for row in database.execute("SELECT DISTINCT name FROM layer WHERE name <> ''")}
+        return {layer.name for layer in self.layers("name <> ''")}
 
     def manifest(self, layer: int) -> dict[str, Entry]:
         with self.reading() as database:
-            rows = database.execute(
-                "SELECT path, file, reason, detail, size, mtime_ns, inode, ctime_ns FROM manifest WHERE layer = ?",
-                (layer,),
-            )
-            return {row[0]: _entry(row) for row in rows}
+            return _entries(database, "layer = ?", layer)
 
     def entries_below(self, layer: int, paths: Iterable[str]) -> dict[str, Entry]:
         """The manifest of these paths, and of what lies below them."""
+        below = "layer = ?1 AND (path = ?2 OR (path > ?2 || '/' AND path < ?2 || '0'))"
         found: dict[str, Entry] = {}
         with self.reading() as database:
             for path in paths:
-                rows = database.execute(
-                    "SELECT path, file, reason, detail, size, mtime_ns, inode, ctime_ns FROM manifest "
-                    "WHERE layer = ?1 AND (path = ?2 OR (path > ?2 || '/' AND path < ?2 || '0'))",
-                    (layer, path),
-                )
-                found |= {row[0]: _entry(row) for row in rows}
+                found |= _entries(database, below, layer, path)
         return found
+
+    def entry(self, layer: int, path: str) -> Entry | None:
+        with self.reading() as database:
+            return _entries(database, "layer = ? AND path = ?", layer, path).get(path)
 
     def versions_at(self, paths: Iterable[str]) -> dict[str, list[int]]:
         """The versions known of each path, visible anywhere or not."""
@@ -272,15 +243,6 @@ class IndexStore:
             )
             return rows.fetchall()
 
-    def entry(self, layer: int, path: str) -> Entry | None:
-        with self.reading() as database:
-            row = database.execute(
-                "SELECT path, file, reason, detail, size, mtime_ns, inode, ctime_ns FROM manifest "
-                "WHERE layer = ? AND path = ?",
-                (layer, path),
-            ).fetchone()
-        return _entry(row) if row else None
-
     def blob(self, file: int) -> bytes | None:
         with self.reading() as database:
             row = database.execute("SELECT blob FROM file WHERE id = ?", (file,)).fetchone()
@@ -317,9 +279,9 @@ def differing_paths(store: IndexStore, one: Layer, other: Layer) -> set[str]:
     return {path for path, _ in first ^ second}
 
 
-def _entry(row: tuple[Any, ...]) -> Entry:
-    path, file, reason, detail, *stat = row
-    return Entry(path, file, reason, detail, Stat(*stat))
+def _entries(database: sqlite3.Connection, condition: str, *values: object) -> dict[str, Entry]:
+    ask = f"SELECT path, file, reason, detail, size, mtime_ns, inode, ctime_ns FROM manifest WHERE {condition}"  # noqa: S608
+    return {row[0]: Entry(*row[:4], Stat(*row[4:])) for row in database.execute(ask, values)}
 
 
 def _unusable(path: Path, error: sqlite3.Error) -> CairnError:

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from codecairn.store.schema import GONE
-
 
 class Scope(NamedTuple):
     """Which of a repository's files a project is about."""
@@ -57,55 +55,32 @@ class Layer:
         return Scope(self.prefix, self.tests, self.vendor)
 
 
-def layer_of(row: tuple[Any, ...]) -> Layer:
+WORKING_TREE = "root = ? AND name = ''"
+BASE = "root = '' AND scope = ? AND base IS NULL"
+"""Conditions for the layer of a folder, and of the base of a scope."""
+
+
+def layers_in(database: sqlite3.Connection, condition: str, *values: object) -> list[Layer]:
+    rows = database.execute(f"SELECT * FROM layer WHERE {condition}", values)  # noqa: S608 - our own conditions
+    return [_layer(row) for row in rows]
+
+
+def layer_in(database: sqlite3.Connection, condition: str, *values: object) -> Layer | None:
+    return next(iter(layers_in(database, condition, *values)), None)
+
+
+def _layer(row: tuple[Any, ...]) -> Layer:
     named: dict[str, Any] = dict(zip(Layer.__dataclass_fields__, row, strict=True))
     for name, type_ in (("excluded", dict[str, int]), ("rules", dict[str, str])):
         named[name] = msgspec.json.decode(named[name], type=type_)
     return Layer(**named | {name: bool(named[name]) for name in ("complete", "tests", "vendor")})
 
 
-def layer_in(database: sqlite3.Connection, id_: int) -> Layer | None:
-    row = database.execute("SELECT * FROM layer WHERE id = ?", (id_,)).fetchone()
-    return layer_of(row) if row else None
-
-
-def folder_in(database: sqlite3.Connection, root: str) -> Layer | None:
-    row = database.execute("SELECT * FROM layer WHERE root = ? AND name = ''", (root,)).fetchone()
-    return layer_of(row) if row else None
-
-
-def base_in(database: sqlite3.Connection, scope: str) -> Layer | None:
-    ask = "SELECT * FROM layer WHERE root = '' AND scope = ? AND base IS NULL"
-    row = database.execute(ask, (scope,)).fetchone()
-    return layer_of(row) if row else None
-
-
-def refs_in(database: sqlite3.Connection, scope: str) -> list[Layer]:
-    """The base first, then the others by name."""
-    rows = database.execute(
-        "SELECT * FROM layer WHERE root = '' AND scope = ? ORDER BY base IS NOT NULL, name", (scope,)
-    )
-    return [layer_of(row) for row in rows]
-
-
-def visible(layer: Layer) -> str:
-    """The condition under which a row of `manifest` is one that the layer shows."""
-    return _through("manifest", layer)
-
-
-def counted(layer: Layer) -> str:
-    """The same for a row of `popularity`."""
-    return _through("popularity", layer)
-
-
-def _through(table: str, layer: Layer) -> str:
+def shows_through(table: str, layer: Layer) -> str:
+    """The condition under which a row of `manifest`, or of `popularity`, is one that the layer shows."""
     if layer.base is None:
         return f"{table}.layer = {layer.id}"
     return (
         f"{table}.layer IN ({layer.id}, {layer.base}) AND ({table}.layer = {layer.id} OR NOT EXISTS "  # noqa: S608 - our own numbers
         f"(SELECT 1 FROM {table} AS over WHERE over.layer = {layer.id} AND over.path = {table}.path))"
     )
-
-
-def is_gone(reason: str) -> bool:
-    return reason == GONE

@@ -74,10 +74,8 @@ class Memory:
         self._usage: dict[str, Usage] = {}
         self._seen: int | None = None
         self._path = path
-        try:
+        with self._translating():
             self._open()
-        except sqlite3.Error as error:
-            raise _unusable(path, error) from error
 
     def _open(self) -> None:
         self._database = sqlite3.connect(
@@ -102,40 +100,26 @@ class Memory:
             "ON CONFLICT (id) DO UPDATE SET count = count + 1, last_used = max(last_used, excluded.last_used) "
             "RETURNING count, last_used"
         )
-        with self._lock:
-            try:
-                ((count, last_used),) = self._current().execute(statement, (identity, now)).fetchall()
-            except (sqlite3.Error, OSError) as error:
-                raise _unusable(self._path, error) from error
+        with self.reading() as database:
+            ((count, last_used),) = database.execute(statement, (identity, now)).fetchall()
             self._usage = {**self._usage, identity: Usage(count, last_used)}
             return self._usage[identity]
 
     def usage(self) -> dict[str, Usage]:
         """Every count; the dict is never changed after it is returned."""
-        with self._lock:
-            try:
-                database = self._current()
-                version = database.execute("PRAGMA data_version").fetchone()[0]
-                if version != self._seen:
-                    rows = database.execute("SELECT id, count, last_used FROM usage").fetchall()
-                    self._usage = {identity: Usage(count, last) for identity, count, last in rows}
-                    self._seen = version
-            except (sqlite3.Error, OSError) as error:
-                raise _unusable(self._path, error) from error
+        with self.reading() as database:
+            version = database.execute("PRAGMA data_version").fetchone()[0]
+            if version != self._seen:
+                rows = database.execute("SELECT id, count, last_used FROM usage").fetchall()
+                self._usage = {identity: Usage(count, last) for identity, count, last in rows}
+                self._seen = version
             return self._usage
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """The database to ask; one thread at a time."""
-        with self._lock:
-            try:
-                database = self._current()
-            except (sqlite3.Error, OSError) as error:
-                raise _unusable(self._path, error) from error
-            try:
-                yield database
-            except sqlite3.Error as error:
-                raise _unusable(self._path, error) from error
+        with self._lock, self._translating():
+            yield self._current()
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -148,6 +132,16 @@ class Memory:
                 is_done = True
             finally:
                 database.execute("COMMIT" if is_done else "ROLLBACK")
+
+    @contextmanager
+    def _translating(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            ways = "restore it from a backup, free the disk, or move it aside to start afresh"
+            raise CairnError(
+                f"The memory of this project cannot be used: {error}", remedy=f"Look at {self._path}: {ways}."
+            ) from error
 
     def close(self) -> None:
         with self._lock:  # closing frees statements that another thread may be in
@@ -202,10 +196,3 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _unusable(path: Path, error: sqlite3.Error | OSError) -> CairnError:
-    return CairnError(
-        f"The memory of this project cannot be used: {error}",
-        remedy=f"Look at {path}: restore it from a backup, free the disk, or move it aside to start afresh.",
-    )

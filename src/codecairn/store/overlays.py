@@ -7,13 +7,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from codecairn.store.index import Entry, IndexStore
-from codecairn.store.layers import Layer, Scope, layer_in
+from codecairn.store.layers import Layer, Scope, layers_in
 from codecairn.store.schema import GONE
 from codecairn.store.version import FileVersion, Stat
-from codecairn.store.writer import Vectors, insert_versions, mark_unnamed, named_at, set_facts, write_entry
+from codecairn.store.writer import (
+    Vectors,
+    delete_layer,
+    files_of,
+    insert_versions,
+    mark_unnamed,
+    named_at,
+    set_facts,
+    write_entry,
+)
 
 NO_STAMP = Stat(0, 0, 0, 0)
 """What is read from git has no stamp."""
+_REF = "root = '' AND name = ? AND scope = ?"
 
 
 def gone(path: str) -> Entry:
@@ -36,8 +46,7 @@ class OverlayWriter:
             layer = _open(database, scope, name, None)
             for entry in entries:
                 write_entry(database, layer, entry)
-            _published(database, layer, facts)
-            return _read(database, layer)
+            return _publish(database, layer, facts)
 
     def lay(
         self, scope: Scope, name: str, base: Layer, versions: Sequence[FileVersion], entries: Iterable[Entry],
@@ -47,14 +56,13 @@ class OverlayWriter:
         with self._writing() as database:
             insert_versions(database, versions, vectors)
             layer = _open(database, scope, name, base.id)
-            before = _files(database, layer)
+            before = files_of(database, layer)
             database.execute("DELETE FROM manifest WHERE layer = ?", (layer,))
             for entry in entries:
                 write_entry(database, layer, entry)
             _drop_what_shows_through(database, "manifest", base.id, layer)
             mark_unnamed(database, before | {each.id for each in versions})
-            _published(database, layer, facts)
-            return _read(database, layer)
+            return _publish(database, layer, facts)
 
     def move(
         self, base: Layer, name: str, versions: Sequence[FileVersion], entries: Sequence[Entry],
@@ -74,11 +82,10 @@ class OverlayWriter:
             )
             for entry in entries:
                 write_entry(database, base.id, entry)
-            for each in _laid_over(database, base.id):
+            for each in _overlays_of(database, base.id):
                 _drop_what_shows_through(database, "manifest", base.id, each, paths)
             mark_unnamed(database, before | {each.id for each in versions})
-            _published(database, base.id, facts)
-            return _read(database, base.id)
+            return _publish(database, base.id, facts)
 
     def count(self, layer: Layer, importers: Mapping[str, int]) -> None:
         """How often files are imported: those where it is another number than before, or than the base has."""
@@ -93,7 +100,7 @@ class OverlayWriter:
             )
             if layer.base is None:
                 database.execute("DELETE FROM popularity WHERE layer = ? AND importers = 0", (layer.id,))
-            for each in _laid_over(database, layer.id) if layer.base is None else [layer.id]:
+            for each in _overlays_of(database, layer.id) if layer.base is None else [layer.id]:
                 _drop_what_shows_through(database, "popularity", layer.base or layer.id, each)
             raised = 1 if importers else 0
             database.execute("UPDATE layer SET generation = generation + ? WHERE id = ?", (raised, layer.id))
@@ -103,11 +110,7 @@ class OverlayWriter:
         """Forget refs; their versions are collected when nothing else has named them for a day."""
         with self._writing() as database:
             for layer in layers:
-                named = _files(database, layer)
-                for table in ("manifest", "popularity"):
-                    database.execute(f"DELETE FROM {table} WHERE layer = ?", (layer,))  # noqa: S608 - our own names
-                database.execute("DELETE FROM layer WHERE id = ?", (layer,))
-                mark_unnamed(database, named)
+                delete_layer(database, layer)
 
 
 def _open(database: sqlite3.Connection, scope: Scope, name: str, base: int | None) -> int:
@@ -115,44 +118,26 @@ def _open(database: sqlite3.Connection, scope: Scope, name: str, base: int | Non
         "INSERT OR IGNORE INTO layer (name, scope, base, prefix, tests, vendor, ref) VALUES (?, ?, ?, ?, ?, ?, ?)",
         (name, scope.key, base, scope.prefix, scope.tests, scope.vendor, name),
     )
-    ask = "SELECT id FROM layer WHERE root = '' AND name = ? AND scope = ?"
-    return int(database.execute(ask, (name, scope.key)).fetchone()[0])
+    return layers_in(database, _REF, name, scope.key)[0].id
 
 
 def _rename(database: sqlite3.Connection, base: Layer, name: str) -> None:
-    former = database.execute(
-        "SELECT id FROM layer WHERE root = '' AND name = ? AND scope = ?", (name, base.scope)
-    ).fetchall()
-    for (layer,) in former:
-        mark = _files(database, layer)
-        database.execute("DELETE FROM manifest WHERE layer = ?", (layer,))
-        database.execute("DELETE FROM popularity WHERE layer = ?", (layer,))
-        database.execute("DELETE FROM layer WHERE id = ?", (layer,))
-        mark_unnamed(database, mark)
+    for former in layers_in(database, _REF, name, base.scope):
+        delete_layer(database, former.id)
     database.execute("UPDATE layer SET name = ?, ref = ? WHERE id = ?", (name, name, base.id))
     kept = _open(database, base.within, base.name, base.id)
     facts = {"head": base.head, "extractors": base.extractors, "finished_at": base.finished_at}
-    _published(database, kept, {**facts, "excluded": base.excluded})
+    _publish(database, kept, {**facts, "excluded": base.excluded})
     database.execute("UPDATE layer SET counted = generation WHERE id = ?", (kept,))
 
 
-def _published(database: sqlite3.Connection, layer: int, facts: Mapping[str, Any]) -> None:
+def _publish(database: sqlite3.Connection, layer: int, facts: Mapping[str, Any]) -> Layer:
     set_facts(database, layer, {"complete": 1, **facts})
     database.execute("UPDATE layer SET generation = generation + 1 WHERE id = ?", (layer,))
+    return layers_in(database, "id = ?", layer)[0]
 
 
-def _read(database: sqlite3.Connection, layer: int) -> Layer:
-    found = layer_in(database, layer)
-    assert found is not None
-    return found
-
-
-def _files(database: sqlite3.Connection, layer: int) -> set[int]:
-    ask = "SELECT file FROM manifest WHERE layer = ? AND file IS NOT NULL"
-    return {row[0] for row in database.execute(ask, (layer,))}
-
-
-def _laid_over(database: sqlite3.Connection, base: int) -> list[int]:
+def _overlays_of(database: sqlite3.Connection, base: int) -> list[int]:
     return [row[0] for row in database.execute("SELECT id FROM layer WHERE base = ?", (base,))]
 
 

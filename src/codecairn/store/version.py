@@ -139,10 +139,6 @@ def packed_links(links: Links) -> bytes:
     return packed(msgspec.msgpack.encode(links))
 
 
-def unpacked_links(data: bytes) -> Links:
-    return msgspec.msgpack.decode(unpacked(data), type=Links)
-
-
 def link_table(data: bytes) -> LinkTable:
     return msgspec.msgpack.decode(data, type=LinkTable)
 

@@ -21,8 +21,9 @@ import msgspec
 from codecairn.cache import Cache
 from codecairn.store.documents import Documents
 from codecairn.store.index import IndexStore
-from codecairn.store.layers import Layer, base_in, counted, folder_in, is_gone, layer_in, visible
+from codecairn.store.layers import BASE, WORKING_TREE, Layer, layer_in, shows_through
 from codecairn.store.lexical import Lexical
+from codecairn.store.schema import GONE
 from codecairn.store.segments import segments_in, visible_in
 from codecairn.store.soundness import reading_version
 from codecairn.store.version import CHUNK_COLUMNS, SYMBOL_COLUMNS, ChunkRow, SymbolRow, lines_of, unpacked
@@ -58,6 +59,8 @@ class Hit:
 
 
 _FILES = "SELECT file.id, manifest.path, language, package, lines FROM manifest JOIN file ON file.id = file WHERE"
+_SYMBOLS = f"SELECT {SYMBOL_COLUMNS} FROM symbol WHERE file = ?"  # noqa: S608 - our own names
+_CHUNKS = f"SELECT {CHUNK_COLUMNS} FROM chunk WHERE file = ?"  # noqa: S608
 _CHUNK_FIELDS = ", ".join(f"chunk.{name}" for name in ChunkRow.__struct_fields__)
 _SYMBOL_FIELDS = ", ".join(f"symbol.{name}" for name in SymbolRow.__struct_fields__)
 _SYMBOL_AT = 6 + len(ChunkRow.__struct_fields__)
@@ -88,7 +91,7 @@ class View:
     ) -> None:  # fmt: skip
         self.layer = layer
         self._base = base
-        self._visible, self._counted = visible(layer), counted(layer)
+        self._visible, self._counted = shows_through("manifest", layer), shows_through("popularity", layer)
         self._meeting = _MEETING.format(visible=self._visible, counted=self._counted)
         self._folder = folder
         self.is_blocked = is_blocked
@@ -148,7 +151,7 @@ class View:
         """Why a file of the manifest has no version: `binary`, `generated` …; None where it has one, or is unknown."""
         ask = f"SELECT reason FROM manifest WHERE {self._visible} AND path = ? AND file IS NULL"  # noqa: S608 - our own
         row = self._database.execute(ask, (path,)).fetchone()
-        return str(row[0]) if row and not is_gone(row[0]) else None
+        return str(row[0]) if row and row[0] != GONE else None
 
     def complaint(self, file: int) -> str:
         """Why part of a file could not be read, or nothing."""
@@ -217,18 +220,12 @@ class View:
     def symbol(self, file: int, number: int) -> SymbolRow | None:
         if (file, number) in self._met_symbols:
             return self._met_symbols[file, number]
-        row = self._database.execute(
-            f"SELECT {SYMBOL_COLUMNS} FROM symbol WHERE file = ? AND number = ?",  # noqa: S608 - our own names
-            (file, number),
-        ).fetchone()
+        row = self._database.execute(f"{_SYMBOLS} AND number = ?", (file, number)).fetchone()
         return SymbolRow(*row) if row else None
 
     def symbols(self, file: int) -> list[SymbolRow]:
         if file not in self._symbols:
-            rows = self._database.execute(
-                f"SELECT {SYMBOL_COLUMNS} FROM symbol WHERE file = ? ORDER BY number",  # noqa: S608 - our own names
-                (file,),
-            )
+            rows = self._database.execute(f"{_SYMBOLS} ORDER BY number", (file,))
             self._symbols[file] = [SymbolRow(*row) for row in rows]
         return self._symbols[file]
 
@@ -250,10 +247,7 @@ class View:
     def chunk(self, file: int, number: int) -> ChunkRow:
         if (file, number) in self._met_chunks:
             return self._met_chunks[file, number]
-        (row,) = self._database.execute(
-            f"SELECT {CHUNK_COLUMNS} FROM chunk WHERE file = ? AND number = ?",  # noqa: S608 - our own names
-            (file, number),
-        ).fetchall()
+        (row,) = self._database.execute(f"{_CHUNKS} AND number = ?", (file, number)).fetchall()
         return ChunkRow(*row)
 
     def meet(self, places: Sequence[tuple[int, int]]) -> None:
@@ -273,10 +267,7 @@ class View:
 
     def chunks(self, file: int) -> list[ChunkRow]:
         if file not in self._chunks:
-            rows = self._database.execute(
-                f"SELECT {CHUNK_COLUMNS} FROM chunk WHERE file = ? ORDER BY number",  # noqa: S608 - our own names
-                (file,),
-            )
+            rows = self._database.execute(f"{_CHUNKS} ORDER BY number", (file,))
             self._chunks[file] = [ChunkRow(*row) for row in rows]
         return self._chunks[file]
 
@@ -360,6 +351,6 @@ def viewing(
     """The newest generation of a folder's layer, or of a ref's by its number, less what may not be shown; None where
     there is no such layer."""
     with store.reading() as database:
-        layer = folder_in(database, root) if ref is None else layer_in(database, ref)
-        base = base_in(database, layer.within.key) if layer else None
+        layer = layer_in(database, WORKING_TREE, root) if ref is None else layer_in(database, "id = ?", ref)
+        base = layer_in(database, BASE, layer.within.key) if layer else None
         yield View(database, lexical, store.path.parent, layer, base, is_blocked) if layer else None

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from codecairn.store.index import Entry, IndexStore
-from codecairn.store.layers import Layer, folder_in
+from codecairn.store.layers import WORKING_TREE, Layer, layer_in
 from codecairn.store.segments import Placed, Segment, add_rows
 from codecairn.store.soundness import TABLES_OF_A_VERSION, seal
 from codecairn.store.version import CHUNK_COLUMNS, SYMBOL_COLUMNS, FileVersion
@@ -27,7 +27,7 @@ class IndexWriter:
     def open_checkout(self, root: str, prefix: str) -> Layer:
         with self.writing() as database:
             database.execute("INSERT OR IGNORE INTO layer (root, prefix) VALUES (?, ?)", (root, prefix))
-            layer = folder_in(database, root)
+            layer = layer_in(database, WORKING_TREE, root)
         assert layer is not None
         return layer
 
@@ -103,13 +103,19 @@ class IndexWriter:
     def forget(self, layer: int) -> None:
         """Drop a checkout; its versions are collected when nothing else has named them for a day."""
         with self.writing() as database:
-            named = database.execute(
-                "SELECT file FROM manifest WHERE layer = ? AND file IS NOT NULL", (layer,)
-            ).fetchall()
-            database.execute("DELETE FROM manifest WHERE layer = ?", (layer,))
-            database.execute("DELETE FROM popularity WHERE layer = ?", (layer,))
-            database.execute("DELETE FROM layer WHERE id = ?", (layer,))
-            mark_unnamed(database, {row[0] for row in named})
+            delete_layer(database, layer)
+
+
+def delete_layer(database: sqlite3.Connection, layer: int) -> None:
+    files = files_of(database, layer)
+    for table, column in (("manifest", "layer"), ("popularity", "layer"), ("layer", "id")):
+        database.execute(f"DELETE FROM {table} WHERE {column} = ?", (layer,))  # noqa: S608 - our own names
+    mark_unnamed(database, files)
+
+
+def files_of(database: sqlite3.Connection, layer: int) -> set[int]:
+    ask = "SELECT file FROM manifest WHERE layer = ? AND file IS NOT NULL"
+    return {row[0] for row in database.execute(ask, (layer,))}
 
 
 def set_facts(database: sqlite3.Connection, layer: int, facts: Mapping[str, Any]) -> None:
