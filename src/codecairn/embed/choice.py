@@ -17,7 +17,7 @@ def encoders(wanted: Embeddings) -> list[Encoder]:
     """The encoder asked for, and after it the one that ships with the product, which serves until the other is
     ready. None where vectors are switched off."""
     with _opening:
-        return [] if wanted.are_off else [*_asked(wanted), shipped()]
+        return [] if wanted.are_off else [*_encoder_asked_for(wanted), shipped()]
 
 
 @cache
@@ -26,7 +26,7 @@ def shipped() -> TokenTable:
 
 
 @cache
-def _asked(wanted: Embeddings) -> tuple[Encoder, ...]:
+def _encoder_asked_for(wanted: Embeddings) -> tuple[Encoder, ...]:
     if wanted.url:
         from codecairn.embed.remote import RemoteEncoder  # noqa: PLC0415
 

@@ -98,13 +98,13 @@ class Endpoint:
             late = f"{self.host} did not answer in time"
             raise (RequestTooLarge(late, share=4) if len(texts) > 1 else PassingFailure(late)) from error
         except httpx2.RequestError as error:
-            raise self._unreached(error) from error
+            raise self._connection_failure(error) from error
         if response.status_code != 200:
             raise self._refusal(response, body)
         try:
             return _decode(body, len(texts))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise EncoderFailed(f"{self.host} answered with no vectors{self._said(body)}") from error
+            raise EncoderFailed(f"{self.host} answered with no vectors{self._excerpt(body)}") from error
         except ValueError as error:
             raise EncoderFailed(f"{self.host} answered with vectors that are of no use: {error}") from error
 
@@ -156,7 +156,7 @@ class Endpoint:
                 raise TimeoutError
         return bytes(body)
 
-    def _unreached(self, error: httpx2.RequestError) -> EncoderFailed:
+    def _connection_failure(self, error: httpx2.RequestError) -> EncoderFailed:
         cause: BaseException | None = error
         while cause is not None:
             if isinstance(cause, ssl.SSLCertVerificationError):
@@ -165,7 +165,7 @@ class Endpoint:
         return PassingFailure(f"{self.host} cannot be reached: {self._harmless(str(error)) or type(error).__name__}")
 
     def _refusal(self, response: httpx2.Response, body: bytes) -> EncoderFailed:
-        host, status, said = self.host, response.status_code, self._said(body)
+        host, status, said = self.host, response.status_code, self._excerpt(body)
         if status in (401, 403):
             return EncoderFailed(
                 f"{host} refuses the key ({status})" if self._key else f"{host} wants a key ({status})",
@@ -200,7 +200,7 @@ class Endpoint:
                 return 0.0
         return max(0.0, wait) if not math.isnan(wait) else 0.0
 
-    def _said(self, body: bytes) -> str:
+    def _excerpt(self, body: bytes) -> str:
         words = " ".join(_message(body[: 1 << 12]).split())
         return f": {self._harmless(words)}" if words else ""
 
@@ -230,7 +230,7 @@ def _endpoint_at(address: str) -> httpx2.URL:
 
 
 def _decode(body: bytes, count: int) -> npt.NDArray[np.float64]:
-    vectors = [_numbers(item.embedding) for item in _ordered(msgspec.json.decode(body, type=_Answer).data, count)]
+    vectors = [_numbers(item.embedding) for item in _in_order(msgspec.json.decode(body, type=_Answer).data, count)]
     widths = {len(each) for each in vectors}
     if len(widths) != 1 or 0 in widths:
         raise ValueError("their lengths differ" if len(widths) > 1 else "they are empty")
@@ -240,7 +240,7 @@ def _decode(body: bytes, count: int) -> npt.NDArray[np.float64]:
     return found
 
 
-def _ordered(items: list[_Item], count: int) -> list[_Item]:
+def _in_order(items: list[_Item], count: int) -> list[_Item]:
     if len(items) != count:
         raise ValueError(f"{len(items)} for {count} texts")
     if all(item.index is None for item in items):

@@ -112,9 +112,9 @@ class _Model:
 
     def __init__(self, network: Path, tokenizer: Path, reading: Reading) -> None:
         self._folder, self._reading = tokenizer.parent, reading
-        self._runtime = _imported("onnxruntime")
-        self._tokens = self._opened_tokenizer(tokenizer)
-        self._session = self._opened_network(network)
+        self._runtime = _import("onnxruntime")
+        self._tokens = self._open_tokenizer(tokenizer)
+        self._session = self._open_network(network)
         self._inputs = {
             each.name: np.int32 if "int32" in each.type else np.int64 for each in self._session.get_inputs()
         }
@@ -135,25 +135,25 @@ class _Model:
             )
         except self._complaints as error:
             raise _unusable(self._folder, f"cannot be run: {error}") from error
-        return self._pooled(np.asarray(found[0], np.float32)[0])
+        return self._pool(np.asarray(found[0], np.float32)[0])
 
-    def _pooled(self, states: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    def _pool(self, states: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         if states.ndim == 1:
             return states
         if self._reading.pooling == "mean":
             return np.asarray(states.mean(axis=0), np.float32)
         return np.asarray(states[0 if self._reading.pooling == "cls" else -1])
 
-    def _opened_tokenizer(self, path: Path) -> Any:
+    def _open_tokenizer(self, path: Path) -> Any:
         try:
-            tokens = _imported("tokenizers").Tokenizer.from_buffer(path.read_bytes())
+            tokens = _import("tokenizers").Tokenizer.from_buffer(path.read_bytes())
         except (OSError, ValueError) as error:
             raise _unusable(self._folder, f"has a tokenizer.json that cannot be read: {error}") from error
         tokens.no_padding()
         tokens.enable_truncation(self._reading.most_tokens)
         return tokens
 
-    def _opened_network(self, path: Path) -> Any:
+    def _open_network(self, path: Path) -> Any:
         options = self._runtime.SessionOptions()
         options.intra_op_num_threads = max(1, (os.cpu_count() or 1) // 2)
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
@@ -265,7 +265,7 @@ def _sample(path: Path) -> Iterator[bytes]:
         raise _unusable(path.parent, f"has a {path.name} that cannot be read: {error.strerror}") from error
 
 
-def _imported(module: str) -> ModuleType:
+def _import(module: str) -> ModuleType:
     try:
         return import_module(module)
     except ImportError as error:

@@ -16,12 +16,22 @@ class Activity:
     options: Options
     explicit: bool
     cancel: Cancel
-    is_whole: bool = True
-    """Whether it is about the whole working tree, and not some paths that changed, or a ref."""
+    paths: set[str] | None = None
+    """The paths of the working tree that it is about; None for all of it, or for a ref."""
     ref: Tip | None = None
+    force: bool = False
+    """Whether every file is read anew."""
     done: int = 0
     total: int = 0
     said: str = ""
     report: Report | None = None
     failure: CairnError | None = None
     ended: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is about the whole working tree, and not some paths that changed, or a ref."""
+        return self.paths is None and self.ref is None
+
+    def note_progress(self, done: int, total: int, said: str) -> None:
+        self.done, self.total, self.said = done, total, said

@@ -22,7 +22,7 @@ _ROUND_BYTES = 8 << 20
 
 def read_entries(run: Run, prefix: str, entries: Mapping[str, Entry]) -> Last:
     """What a layer is to name for these entries, by path; versions that were not known are written, and unseen."""
-    known = {} if run.anew else _known(run, prefix, entries)
+    known = {} if run.anew else _find_known(run, prefix, entries)
     unread = {path: entry for path, entry in entries.items() if path not in known}
     if not unread and not run.store.unsearchable(list(known.values())):
         named = [store_index.Entry(path, file, "", "", NO_STAMP) for path, file in known.items()]
@@ -31,12 +31,12 @@ def read_entries(run: Run, prefix: str, entries: Mapping[str, Entry]) -> Last:
         batch = Batch(run, writing)
         for path, file in known.items():
             batch.take(Outcome(path, known=file), NO_STAMP)
-        for outcome in _digested(run, prefix, unread):
+        for outcome in _digest(run, prefix, unread):
             batch.take(outcome, NO_STAMP)
         return batch.finish()
 
 
-def _known(run: Run, prefix: str, entries: Mapping[str, Entry]) -> dict[str, int]:
+def _find_known(run: Run, prefix: str, entries: Mapping[str, Entry]) -> dict[str, int]:
     """The versions that these very contents have, as they would be read today."""
     pairs = {prefix + path: bytes.fromhex(entry.id) for path, entry in entries.items()}
     found = {}
@@ -46,7 +46,7 @@ def _known(run: Run, prefix: str, entries: Mapping[str, Entry]) -> dict[str, int
     return found
 
 
-def _digested(run: Run, prefix: str, entries: Mapping[str, Entry]) -> Iterator[Outcome]:
+def _digest(run: Run, prefix: str, entries: Mapping[str, Entry]) -> Iterator[Outcome]:
     algorithm = run.algorithm()
     done = 0
     for contents in _rounds(run, entries):

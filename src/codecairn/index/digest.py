@@ -63,7 +63,7 @@ def digest(root: Path, prefix: str, path: str, known: Collection[int] = (), algo
     if isinstance(content, Skip):
         return Outcome(path, reason=content.reason)
     stat = lasting(content.found, now_ns)
-    return _taken_apart(prefix, path, content.raw, content.text, known, algorithm, stat)
+    return _take_apart(prefix, path, content.raw, content.text, known, algorithm, stat)
 
 
 def digest_blob(prefix: str, path: str, data: bytes, known: Collection[int] = (), algorithm: str = "sha1") -> Outcome:
@@ -71,10 +71,10 @@ def digest_blob(prefix: str, path: str, data: bytes, known: Collection[int] = ()
     text = text_of(data)
     if text is None:
         return Outcome(path, reason=Skip.BINARY)
-    return _taken_apart(prefix, path, plain(data), text, known, algorithm, (0, 0, 0, 0))
+    return _take_apart(prefix, path, plain(data), text, known, algorithm, (0, 0, 0, 0))
 
 
-def _taken_apart(
+def _take_apart(
     prefix: str, path: str, raw: bytes, text: bytes, known: Collection[int], algorithm: str,
     stat: tuple[int, int, int, int],
 ) -> Outcome:  # fmt: skip
@@ -127,11 +127,11 @@ def version_of(id_: int, path: str, blob: bytes, source: bytes, language: Langua
         size=len(source), error_nodes=facts.error_nodes, complaint=_complaint(facts),
         symbols=_symbols(facts, source), chunks=chunks, text=packed(source),
         links=packed_links(Links(facts.sites, facts.imports, facts.bindings)),
-        terms=_packed_lines(terms), uses=_packed_lines(uses), head=_head(facts, lines),
+        terms=_pack_lines(terms), uses=_pack_lines(uses), head=_head(facts, lines),
     )  # fmt: skip
 
 
-def _packed_lines(lines: list[str]) -> bytes:
+def _pack_lines(lines: list[str]) -> bytes:
     return packed(LINES.join(lines).encode("utf-8", "replace"))
 
 

@@ -56,9 +56,9 @@ class Vectors:
 
     def of(self, versions: Sequence[FileVersion]) -> tuple[Segment, list[Placed]] | None:
         """Rows for versions on their way in, to be published with them; None where they are to follow."""
-        return self._made(versions) if self._encoder.is_quick and versions else None
+        return self._encode(versions) if self._encoder.is_quick and versions else None
 
-    def _made(self, versions: Sequence[FileVersion]) -> tuple[Segment, list[Placed]]:
+    def _encode(self, versions: Sequence[FileVersion]) -> tuple[Segment, list[Placed]]:
         segment = self._segments.open(self._encoder.name, self._encoder.dimensions)
         passages = [passage for version in versions for passage in passages_of(version, self._encoder)]
         if passages:
@@ -80,7 +80,7 @@ class Vectors:
             waiting = iter(self._segments.missing(layer, segment))
             while versions := self._slice(waiting):
                 self._cancel.check()
-                self._segments.add(layer, *self._made(versions))
+                self._segments.add(layer, *self._encode(versions))
         except EncoderFailed as error:
             return [f"Vectors are missing: {error.message}. {error.remedy}"]
         self._retire()

@@ -192,27 +192,28 @@ class ProjectIndex:
         self, options: Options, *, force: bool, cancel: Cancel, progress: Progress = unheard, ref: Tip | None = None
     ) -> Report:
         """An explicit run: of the working tree, or of a ref."""
-        while True:
-            with self._lock:
-                under_way = self._activity
-                if under_way is None:
-                    activity = self._activity = Activity(options, True, cancel, ref is None, ref)
-                    break
+        asked = Activity(options, True, cancel, ref=ref, force=force)
+        while (under_way := self._begin(asked)) is not asked:
             if under_way.explicit:
-                raise Busy("This project is being indexed", pid=os.getpid(), progress=_progress(under_way))
-            if not under_way.is_whole or ref is not None:
-                self._joined(under_way, cancel, unheard)
-                continue
-            if force or under_way.options != options:
+                counts = {"done": under_way.done, "total": under_way.total}
+                raise Busy("This project is being indexed", pid=os.getpid(), progress=counts)
+            is_alike = under_way.is_whole and ref is None
+            is_superseded = is_alike and (force or under_way.options != options)
+            if is_superseded:
                 under_way.cancel.set()
-                under_way.ended.wait()
-                continue
-            joined = self._joined(under_way, cancel, progress)
-            if joined is not None:
-                return joined
-        return self._performed(activity, progress, force=force, patience=_PATIENCE_S)
+            report = self._join(under_way, cancel, progress if is_alike else unheard)
+            if report is not None and is_alike and not is_superseded:
+                return report
+        return self._perform(asked, _PATIENCE_S, progress)
 
-    def _joined(self, activity: Activity, cancel: Cancel, progress: Progress) -> Report | None:
+    def _begin(self, asked: Activity) -> Activity:
+        """The run under way, which is the one asked for if there was none."""
+        with self._lock:
+            if self._activity is None:
+                self._activity = asked
+            return self._activity
+
+    def _join(self, activity: Activity, cancel: Cancel, progress: Progress) -> Report | None:
         """The outcome of a run of the server's own; None where it was superseded or failed, and another is due."""
         while not activity.ended.wait(0.1):
             cancel.check()
@@ -223,14 +224,10 @@ class ProjectIndex:
         """A run of the server's own, with the options of the last: of everything, or of some paths. None where another
         one is under way."""
         options, is_whole = self._last_options()
-        changed = paths if is_whole else None
-        with self._lock:
-            if self._activity is not None:
-                return None
-            if changed is not None and not changed:
-                return Report()
-            activity = self._activity = Activity(options, False, Cancel(), is_whole=changed is None)
-        return self._performed(activity, unheard, force=False, paths=changed, patience=patience)
+        asked = Activity(options, False, Cancel(), paths=paths if is_whole else None)
+        if asked.paths is not None and not asked.paths:
+            return Report()
+        return self._perform(asked, patience) if self._begin(asked) is asked else None
 
     def _last_options(self) -> tuple[Options, bool]:
         """How the checkout was last indexed, and whether it ever was to the end."""
@@ -242,28 +239,25 @@ class ProjectIndex:
 
     def begin_ref(self, tip: Tip, options: Options) -> Activity:
         """The run that indexes a ref, begun in the background; another one where that is still under way."""
-        with self._lock:
-            if self._activity is not None:
-                return self._activity
-            activity = self._activity = Activity(options, False, Cancel(), is_whole=False, ref=tip)
-        threading.Thread(target=self._attempt, args=(activity,), name="cairn-ref", daemon=True).start()
+        asked = Activity(options, False, Cancel(), ref=tip)
+        activity = self._begin(asked)
+        if activity is asked:
+            threading.Thread(target=self._attempt, args=(asked,), name="cairn-ref", daemon=True).start()
         return activity
 
     def _attempt(self, activity: Activity) -> None:
         """Perform a run whose failure is kept for those who wait for it."""
         with contextlib.suppress(CairnError):
-            self._performed(activity, unheard, force=False, patience=_PATIENCE_S)
+            self._perform(activity, _PATIENCE_S)
 
-    def _performed(
-        self, activity: Activity, progress: Progress, *, force: bool, patience: float, paths: set[str] | None = None
-    ) -> Report:
-        def told(done: int, total: int, said: str) -> None:
-            activity.done, activity.total, activity.said = done, total, said
+    def _perform(self, activity: Activity, patience: float, progress: Progress = unheard) -> Report:
+        def tell(done: int, total: int, said: str) -> None:
+            activity.note_progress(done, total, said)
             progress(done, total, said)
 
         try:
             with self.lock.held("indexing", patience=patience):
-                activity.report = self._written(activity, told, force=force, paths=paths)
+                activity.report = self._write(activity, tell)
                 self.failure = None
                 if activity.is_whole:
                     self.damage.clear()
@@ -279,13 +273,13 @@ class ProjectIndex:
             self._reap_later()
         return activity.report
 
-    def _written(self, activity: Activity, progress: Progress, *, force: bool, paths: set[str] | None) -> Report:
+    def _write(self, activity: Activity, progress: Progress) -> Report:
         place.sweep(self.folder)
-        opened = self._usable(activity)
+        opened, force = self._usable(activity), activity.force
         known = _ref_names(opened) if opened is not None else set()
         if opened is not None and not (force and activity.ref is None and self._is_alone(opened)):
             try:
-                return _performed(self._run(opened, activity, progress, anew=force), activity, paths)
+                return _run(self._run_on(opened, activity, progress, anew=force), activity)
             except IndexIncompatible as error:
                 if not activity.explicit:
                     raise
@@ -294,8 +288,9 @@ class ProjectIndex:
         built = Opened.create(epoch)
         if place.current_epoch(self.folder) is None:
             place.use_epoch(self.folder, epoch)  # nothing is searchable yet: show it as it grows
+        activity.paths = None
         try:
-            report = _performed(self._run(built, activity, progress), activity, None, known)
+            report = _run(self._run_on(built, activity, progress), activity, known)
         finally:
             built.store.close()
         if place.current_epoch(self.folder) != epoch:
@@ -328,7 +323,7 @@ class ProjectIndex:
         others = (Path(each.root) for each in opened.store.checkouts() if each.root != str(self.root))
         return not any(other.is_dir() for other in others)
 
-    def _run(self, opened: Opened, activity: Activity, progress: Progress, *, anew: bool = False) -> Run:
+    def _run_on(self, opened: Opened, activity: Activity, progress: Progress, *, anew: bool = False) -> Run:
         target = Target(opened.store, opened.lexical, self._vectors(opened, activity.cancel))
         options, cancel = activity.options, activity.cancel
         return Run(self.source, target, self._workers, self._importers, options, cancel, progress, anew)
@@ -369,12 +364,12 @@ class ProjectIndex:
             self._opened.store.close()
 
 
-def _performed(run: Run, activity: Activity, paths: set[str] | None, also: Collection[str] = frozenset()) -> Report:
+def _run(run: Run, activity: Activity, also: Collection[str] = frozenset()) -> Report:
     """`also` names refs that an index which is built anew had."""
     if activity.ref is not None:
         return index_ref(run, activity.ref)
-    if paths is not None:
-        return WorkingTree(run).update_paths(paths)
+    if activity.paths is not None:
+        return WorkingTree(run).update_paths(activity.paths)
     WorkingTree(run).update()
     update_refs(run, also)
     return run.report
@@ -397,7 +392,3 @@ def _succeeds(look: Callable[[], object]) -> bool:
     except CairnError:
         return False
     return True
-
-
-def _progress(activity: Activity) -> dict[str, int]:
-    return {"done": activity.done, "total": activity.total}

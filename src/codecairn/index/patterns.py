@@ -53,10 +53,10 @@ def tags_of(symbols: list[Symbol], source: bytes) -> list[str]:
     for symbol in symbols:
         if symbol.kind in HOLDERS and symbol.kind != "module":
             found[symbol.path] = _of_type(symbol, members[symbol.path], source)
-    return [_inherited(symbol, found) for symbol in symbols]
+    return [_tags(symbol, found) for symbol in symbols]
 
 
-def _inherited(symbol: Symbol, found: dict[str, str]) -> str:
+def _tags(symbol: Symbol, found: dict[str, str]) -> str:
     if symbol.path in found:
         return found[symbol.path]
     owner = _OWNER.fullmatch(symbol.path)

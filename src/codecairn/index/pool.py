@@ -117,7 +117,7 @@ class _Worker:
                     job = waiting.get_nowait()
                 except queue.Empty:
                     break
-                for outcome in self._performed(job, stop):
+                for outcome in self._perform(job, stop):
                     _hand_over(outcome, done, stop)
         except CairnError as error:
             _hand_over(error, done, stop)
@@ -127,7 +127,7 @@ class _Worker:
             self._is_busy = False
         _hand_over(None, done, stop)
 
-    def _performed(self, job: Job, stop: threading.Event) -> Iterator[Outcome]:
+    def _perform(self, job: Job, stop: threading.Event) -> Iterator[Outcome]:
         left = list(job.paths)
         blamed = ""
         while left and not stop.is_set():
@@ -141,13 +141,13 @@ class _Worker:
             stalled = self._stalled
             self.end()
             if stalled or blamed == left[0]:
-                yield _lost(left.pop(0), stalled=stalled)
+                yield _loss(left.pop(0), stalled=stalled)
             else:
                 blamed = left[0]  # someone else may have ended the child: the file gets a second chance
 
     def _answers(self, job: Job) -> Iterator[Outcome]:
         """What the child answers before it is done, or gone."""
-        child = self._started()
+        child = self._start()
         try:
             write_frame(_pipe(child.stdin), msgspec.msgpack.encode(job))
             while True:
@@ -167,7 +167,7 @@ class _Worker:
             self._stalled = True
             process.kill(self._child)
 
-    def _started(self) -> process.Child:
+    def _start(self) -> process.Child:
         if self._child is not None and self._child.poll() is None:
             return self._child
         for _ in range(_START_ATTEMPTS):
@@ -202,7 +202,7 @@ class _Worker:
             process.end(child)
 
 
-def _lost(path: str, *, stalled: bool) -> Outcome:
+def _loss(path: str, *, stalled: bool) -> Outcome:
     if stalled:
         return Outcome(path, reason="slow to parse", detail=f"reading it took over {_STALLED_S:g} s")
     return Outcome(path, reason="failed", detail="the parser crashed on it")

@@ -87,7 +87,7 @@ class Refs:
 
     def keep_up(self, also: Collection[str] = frozenset()) -> None:
         """The base, the branch that is checked out, what was indexed before and has moved, and these."""
-        base = self._based()
+        base = self._bring_up_base()
         if base is None:
             return
         current = self._git.branch(self._run.cancel)
@@ -96,14 +96,14 @@ class Refs:
         for name in sorted({*known, *also, *([current] if current else [])} - {base.name}):
             commit = here.get(name) or (name if OBJECT_ID.fullmatch(name) else None)
             if commit is not None and not self._is_done(known.get(name), commit):
-                self._attempted(Tip(name, commit), base)
+                self._attempt(Tip(name, commit), base)
         for name in drop_gone(self._store, self._git, self._run.cancel):
             log.info("%s is gone from the repository and was not used for long: dropped from the index", name)
 
-    def _attempted(self, tip: Tip, base: Layer) -> None:
+    def _attempt(self, tip: Tip, base: Layer) -> None:
         """One ref that cannot be read is no reason to leave the others out."""
         try:
-            self._laid(tip, base)
+            self._lay(tip, base)
         except Cancelled:
             raise
         except CairnError as error:
@@ -111,7 +111,7 @@ class Refs:
 
     def index(self, tip: Tip) -> Layer:
         """One ref, by name."""
-        base = self._based()
+        base = self._bring_up_base()
         if base is None:
             raise CairnError(
                 "There is no default branch to compare with", remedy="Check out a branch, or set init.defaultBranch."
@@ -119,7 +119,7 @@ class Refs:
         if tip.name == base.name:
             return base
         known = next((each for each in self._store.refs(self._scope.key) if each.name == tip.name), None)
-        return known if known and self._is_done(known, tip.commit) else self._laid(tip, base)
+        return known if known and self._is_done(known, tip.commit) else self._lay(tip, base)
 
     def _is_current(self, layer: Layer | None, commit: str) -> bool:
         return layer is not None and layer.head == commit and layer.extractors == self._readers and not self._run.anew
@@ -128,44 +128,44 @@ class Refs:
         """Whether a run that laid a ref also came to count its imports."""
         return self._is_current(layer, commit) and layer is not None and layer.counted == layer.generation
 
-    def _based(self) -> Layer | None:
+    def _bring_up_base(self) -> Layer | None:
         """The base at the tip of the default branch; None where nothing was ever committed."""
         tip = default_branch(self._git, self._run.cancel)
         if tip is None:
             return None
         base = self._store.base(self._scope.key)
         if base is None:
-            return self._founded(tip)
+            return self._found(tip)
         if base.name == tip.name and self._is_current(base, tip.commit):
-            return base if base.counted == base.generation else self._finished(base, None, ())
-        return self._moved(base, tip)
+            return base if base.counted == base.generation else self._finish(base, None, ())
+        return self._move(base, tip)
 
-    def _founded(self, tip: Tip) -> Layer:
+    def _found(self, tip: Tip) -> Layer:
         change = self._whole(tip)
         last = read_entries(self._run, self._scope.prefix, change.entries)
         facts = self._facts(tip, change)
         base = self._writer.found_base(self._scope, tip.name, last.versions, last.entries, last.vectors, **facts)
         with viewing(self._store, self._run.target.lexical, str(self._run.source.root), self._is_blocked) as folder:
-            return self._finished(base, folder, differing_paths(self._store, base, folder.layer) if folder else ())
+            return self._finish(base, folder, differing_paths(self._store, base, folder.layer) if folder else ())
 
-    def _moved(self, base: Layer, tip: Tip) -> Layer:
+    def _move(self, base: Layer, tip: Tip) -> Layer:
         change = self._between(base, tip)
         last = read_entries(self._run, self._scope.prefix, change.entries)
         facts = self._facts(tip, change)
-        with self._viewed(base) as before:  # as it was: what is published meanwhile is not seen in it
+        with self._viewing(base) as before:  # as it was: what is published meanwhile is not seen in it
             moved = self._writer.move(base, tip.name, last.versions, last.entries, change.gone, last.vectors, **facts)
-            return self._finished(moved, before, change.paths)
+            return self._finish(moved, before, change.paths)
 
-    def _laid(self, tip: Tip, base: Layer) -> Layer:
+    def _lay(self, tip: Tip, base: Layer) -> Layer:
         change = self._between(base, tip)
         last = read_entries(self._run, self._scope.prefix, change.entries)
         facts = self._facts(tip, change)
         entries = [*last.entries, *map(gone, sorted(change.gone))]
         layer = self._writer.lay(self._scope, tip.name, base, last.versions, entries, last.vectors, **facts)
-        with self._viewed(base) as below:
-            return self._finished(layer, below, change.paths)
+        with self._viewing(base) as below:
+            return self._finish(layer, below, change.paths)
 
-    def _finished(self, layer: Layer, before: View | None, changed: Collection[str]) -> Layer:
+    def _finish(self, layer: Layer, before: View | None, changed: Collection[str]) -> Layer:
         run = self._run
         run.make_vectors(layer.id)
         self._count(layer, before, changed)
@@ -177,7 +177,7 @@ class Refs:
     def _count(self, layer: Layer, before: View | None, changed: Collection[str]) -> None:
         """Who imports whom: what differs from what was counted before, or all of it where nothing was."""
         run = self._run
-        with self._viewed(layer) as view:
+        with self._viewing(layer) as view:
             if before is not None and before.is_counted:
                 other = run.importers.recount(before, view, changed, run.cancel)
             else:
@@ -213,7 +213,7 @@ class Refs:
         for change in changes:
             if change.id:
                 sieve.take_entry(Entry(change.path, change.mode, change.id, None))
-        entries = self._wanted(sieve)
+        entries = self._filter(sieve)
         paths = {change.path.removeprefix(prefix) for change in changes}
         return _Change(entries, frozenset(paths - entries.keys()), base.rules, {})
 
@@ -225,13 +225,13 @@ class Refs:
             sieve.take_entry(entry)
         if lacking := [f"{entry.path}/" for entry in listed if entry.is_lacking_folder]:
             self._run.report.warnings.append(f"The repository lacks what {names(lacking)} holds at {tip.name}")
-        return _Change(self._wanted(sieve), frozenset(), rules, dict(sieve.excluded))
+        return _Change(self._filter(sieve), frozenset(), rules, dict(sieve.excluded))
 
     def _sieve(self, rules: Mapping[str, str]) -> TreeSieve:
         source, scope = self._run.source, self._scope
         return sieve_of(self._git, scope.prefix, source.guard, rules, self._run.cancel, vendor=scope.vendor)
 
-    def _wanted(self, sieve: TreeSieve) -> dict[str, Entry]:
+    def _filter(self, sieve: TreeSieve) -> dict[str, Entry]:
         return {path: entry for path, entry in sieve.entries.items() if self._scope.tests or not is_test(path)}
 
     def _facts(self, tip: Tip, change: _Change) -> dict[str, Any]:
@@ -239,7 +239,7 @@ class Refs:
         return {**said, "excluded": change.excluded} if change.excluded else said
 
     @contextmanager
-    def _viewed(self, layer: Layer) -> Iterator[View]:
+    def _viewing(self, layer: Layer) -> Iterator[View]:
         with viewing(self._store, self._run.target.lexical, "", self._is_blocked, layer.id) as view:
             assert view is not None
             yield view

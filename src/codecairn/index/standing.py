@@ -104,7 +104,7 @@ def standing(index: ProjectIndex, cancel: Cancel, asked: str | None = None) -> S
         indexing = "ready" if layer.complete else "indexing"
         found = Standing("syncing", indexing, "compatible", ref, opened, layer, warnings)
     else:
-        is_fresh, remarks = _looked(index, opened, layer, cancel) if layer.complete else (False, [_INTERRUPTED])
+        is_fresh, remarks = _compare(index, opened, layer, cancel) if layer.complete else (False, [_INTERRUPTED])
         freshness = "fresh" if is_fresh and not index.damage.is_known else "stale"
         indexing = "ready" if layer.complete else "failed"
         found = Standing(freshness, indexing, "compatible", ref, opened, layer, [*warnings, *remarks])
@@ -202,7 +202,7 @@ def ref_of(index: ProjectIndex, cancel: Cancel) -> str:
         return "live"
 
 
-def _looked(index: ProjectIndex, opened: Opened, layer: Layer, cancel: Cancel) -> tuple[bool, list[str]]:
+def _compare(index: ProjectIndex, opened: Opened, layer: Layer, cancel: Cancel) -> tuple[bool, list[str]]:
     """Whether it is fresh, and what to say where that is not known."""
     if index.is_watching:
         return layer.head == _head(index, cancel), []

@@ -8,6 +8,7 @@ run does, and brings them up to date. So an archive may be old, and is never wro
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -31,7 +32,6 @@ from codecairn.store.layers import Layer
 from codecairn.store.lexical import Lexical
 from codecairn.store.schema import SCHEMA
 from codecairn.store.segments import Segments
-from codecairn.store.view import Opened
 
 _PATIENCE_S = 30.0
 Notes = Mapping[str, bytes]
@@ -53,35 +53,31 @@ class Imported(Struct, frozen=True, kw_only=True):
 
 
 def export_state(
-    index: ProjectIndex,
-    path: Path,
-    cancel: Cancel,
-    progress: Progress = unheard,
-    notes: Notes = MappingProxyType({}),
+    index: ProjectIndex, path: Path, cancel: Cancel, progress: Progress = unheard, notes: Notes = MappingProxyType({})
 ) -> Exported:
     """Bring the index up to date, and write what it has of commits. Notes are put beside it as they are."""
     index.git.layout(cancel)
     report = index.index(_options(index), force=False, cancel=cancel, progress=progress)
     with place.workplace(index.home) as folder:
-        copy = _copied(index, folder)
+        copy = _copy(index, folder)
         try:
-            manifest = _described(index, copy, cancel)
-            committed.write_documents(copy, folder / "lexical", partial(_told, progress, cancel, "Writing"))
+            manifest = _describe(index, copy, cancel)
+            committed.write_documents(copy, folder / "lexical", partial(_tell, progress, cancel, "Writing"))
         finally:
             copy.close()
-        step = partial(_told, progress, cancel, "Packing")
+        step = partial(_tell, progress, cancel, "Packing")
         manifest = archive.write(path, manifest, folder, notes, step)
     return Exported(manifest=manifest, size=path.stat().st_size, warnings=report.warnings)
 
 
-def _copied(index: ProjectIndex, folder: Path) -> IndexStore:
+def _copy(index: ProjectIndex, folder: Path) -> IndexStore:
     with index.lock.held("exporting", patience=_PATIENCE_S):
         opened = index.opened()
         assert opened is not None, "it was indexed this moment"
         return committed.copy_committed(opened.store, folder)
 
 
-def _described(index: ProjectIndex, copy: IndexStore, cancel: Cancel) -> Manifest:
+def _describe(index: ProjectIndex, copy: IndexStore, cancel: Cancel) -> Manifest:
     layers = committed.refs_of(copy)
     base = next((layer for layer in layers if layer.base is None), None)
     if base is None:
@@ -101,18 +97,15 @@ def _ref(layer: Layer) -> Ref:
     return Ref(name=layer.name, commit=layer.head, scope=layer.scope, is_default=layer.base is None)
 
 
-def _told(progress: Progress, cancel: Cancel, doing: str, done: int, total: int) -> None:
+def _tell(progress: Progress, cancel: Cancel, doing: str, done: int, total: int) -> None:
     cancel.check()
     progress(done, total, doing)
 
 
 def import_state(
-    index: ProjectIndex,
-    path: Path,
-    cancel: Cancel,
-    progress: Progress = unheard,
+    index: ProjectIndex, path: Path, cancel: Cancel, progress: Progress = unheard,
     look_at: Callable[[Notes], object] = lambda _: None,
-) -> Imported:
+) -> Imported:  # fmt: skip
     """Put an archive in the place of the index, then bring it up to date with what is on this machine. Who cares for
     the notes is shown them before anything is changed, and refuses the archive by raising."""
     with archive.opened(path) as found:
@@ -120,9 +113,9 @@ def import_state(
         with index.lock.held("importing", patience=_PATIENCE_S):
             known = _ref_names(index)
             options = _options(index, found.manifest)
-            notes = _put_in_use(index, found, look_at, partial(_told, progress, cancel, "Unpacking"))
+            notes = _put_in_use(index, found, look_at, partial(_tell, progress, cancel, "Unpacking"))
     report = index.index(options, force=False, cancel=cancel, progress=progress)
-    warnings = report.warnings + _indexed_again(index, options, known, cancel)
+    warnings = report.warnings + _index_again(index, options, known, cancel)
     return Imported(manifest=found.manifest, notes=notes, files_read=report.files_indexed, warnings=warnings)
 
 
@@ -175,34 +168,18 @@ def _check_unpacked(epoch: Path, manifest: Manifest) -> None:
     committed.check_foreign(epoch)
     store = IndexStore(epoch)
     try:
-        if sorted(map(_key, map(_ref, committed.refs_of(store)))) != sorted(map(_key, manifest.refs)):
+        if set(map(_ref, committed.refs_of(store))) != set(manifest.refs):
             raise archive.refused("its index has other refs than it says")
         Lexical(epoch / "lexical").searcher()
     finally:
         store.close()
 
 
-def _key(ref: Ref) -> tuple[str, str, str]:
-    return ref.scope, ref.name, ref.commit
-
-
-def _opened(index: ProjectIndex) -> Opened | None:
-    """The index in use, if it can be read: a damaged one is about to be replaced."""
-    try:
-        opened = index.opened()
-        if opened is not None:
-            opened.store.checkouts()
-    except CairnError:
-        return None
-    return opened
-
-
 def _options(index: ProjectIndex, manifest: Manifest | None = None) -> Options:
     """As this folder was last indexed; else as the archive's refs were of the same folder in the repository."""
-    opened = _opened(index)
-    layer = opened.store.checkout(str(index.root)) if opened else None
-    if layer is not None:
-        return Options(layer.tests, layer.vendor)
+    with contextlib.suppress(CairnError):  # a damaged index is about to be replaced
+        if (layer := index.checkout()) is not None:
+            return Options(layer.tests, layer.vendor)
     prefix = index.git.layout(Cancel()).prefix
     scopes = [ref.scope for ref in manifest.refs if ref.is_default] if manifest else []
     scope = next((each for each in scopes if each.partition(":")[2] == prefix), "t-:")
@@ -210,11 +187,13 @@ def _options(index: ProjectIndex, manifest: Manifest | None = None) -> Options:
 
 
 def _ref_names(index: ProjectIndex) -> set[str]:
-    opened = _opened(index)
-    return opened.store.ref_names() if opened else set()
+    with contextlib.suppress(CairnError):
+        opened = index.opened()
+        return opened.store.ref_names() if opened else set()
+    return set()
 
 
-def _indexed_again(index: ProjectIndex, options: Options, known: set[str], cancel: Cancel) -> list[str]:
+def _index_again(index: ProjectIndex, options: Options, known: set[str], cancel: Cancel) -> list[str]:
     """Refs that were indexed here and are not in the archive."""
     warnings = []
     for name in sorted(known - _ref_names(index)):

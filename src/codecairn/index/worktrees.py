@@ -78,18 +78,18 @@ class Worktrees:
     def ensure(self, layer: Layer, lease: Callable[[Path], None], cancel: Cancel) -> Checkout:
         """The ref as it is indexed, checked out, and leased before anybody can remove it."""
         private(self._folder)
-        with self._locked():
+        with self._locking():
             folder = self._folder / safe_name(layer.name)
             try:
-                warnings = self._made(folder, layer, cancel)
+                warnings = self._make(folder, layer, cancel)
             except Cancelled:
                 raise
             except (CairnError, OSError) as error:
-                raise _unmade(layer, error) from error
+                raise _failure(layer, error) from error
             lease(_lease(folder))
         return Checkout(folder / self._git.layout(cancel).prefix, warnings)
 
-    def _made(self, folder: Path, layer: Layer, cancel: Cancel) -> list[str]:
+    def _make(self, folder: Path, layer: Layer, cancel: Cancel) -> list[str]:
         note = _read(folder)
         if note is None and folder.exists():
             raise CairnError(f"{folder} is in the way, and was not made by Cairn")
@@ -98,7 +98,7 @@ class Worktrees:
             return []
         if not is_worktree(self._git, folder, cancel):
             raise CairnError(f"{folder} is no worktree of this repository any more")
-        return [] if note.commit == layer.head else self._moved(folder, note, layer, cancel)
+        return [] if note.commit == layer.head else self._move(folder, note, layer, cancel)
 
     def _add(self, folder: Path, layer: Layer, cancel: Cancel) -> None:
         if folder.exists():
@@ -111,7 +111,7 @@ class Worktrees:
             raise
         _write(folder, _Note(layer.name, layer.head, is_whole=True))
 
-    def _moved(self, folder: Path, note: _Note, layer: Layer, cancel: Cancel) -> list[str]:
+    def _move(self, folder: Path, note: _Note, layer: Layer, cancel: Cancel) -> list[str]:
         """The ref has moved since; a worktree that somebody is at work in is left as it is."""
         why = _ON_IT if is_leased(_lease(folder)) else changes_in(self._git, folder, note.commit, cancel)
         if why:
@@ -130,7 +130,7 @@ class Worktrees:
             if not had:
                 return []
             found = [(folder, note) for folder in self._folders() if (note := _read(folder)) is not None]
-            left = [self._looked_at(folder, note, cancel) for folder, note in found]
+            left = [self._look_at(folder, note, cancel) for folder, note in found]
             for each in left:
                 if each.is_removed and not dry_run:
                     self._remove(Path(each.path), cancel)
@@ -139,7 +139,7 @@ class Worktrees:
     def _folders(self) -> list[Path]:
         return sorted(each.with_suffix("") for each in self._folder.glob("*.json"))
 
-    def _looked_at(self, folder: Path, note: _Note, cancel: Cancel) -> Left:
+    def _look_at(self, folder: Path, note: _Note, cancel: Cancel) -> Left:
         kept = _ON_IT if is_leased(_lease(folder)) else ""
         if not kept and note.is_whole and folder.exists():
             kept = changes_in(self._git, folder, note.commit, cancel)
@@ -153,7 +153,7 @@ class Worktrees:
                 _note_of(folder).unlink(missing_ok=True)
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _locking(self) -> Iterator[None]:
         with self._lock.holding("worktrees", patience=self._git.timeout) as had:
             if not had:
                 raise OverlayNotReady(
@@ -194,7 +194,7 @@ def _write(folder: Path, note: _Note) -> None:
             partial.unlink(missing_ok=True)
 
 
-def _unmade(layer: Layer, error: CairnError | OSError) -> OverlayNotReady:
+def _failure(layer: Layer, error: CairnError | OSError) -> OverlayNotReady:
     said = error.message if isinstance(error, CairnError) else str(error)
     return OverlayNotReady(
         f"{layer.name} could not be checked out: {said}", ref=layer.name,

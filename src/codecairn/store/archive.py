@@ -112,7 +112,7 @@ def write(path: Path, manifest: Manifest, folder: Path, notes: Mapping[str, byte
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with partial.open("wb") as file:
-            _sealed(file, lambda stream: _pack(stream, manifest, folder, notes, step))
+            _write_sealed(file, lambda stream: _pack(stream, manifest, folder, notes, step))
         partial.replace(path)
     except OSError as error:
         raise CairnError(
@@ -129,17 +129,17 @@ def _files(folder: Path) -> Iterator[str]:
             yield each.relative_to(folder).as_posix()
 
 
-def _sealed(file: BinaryIO, fill: Callable[[IO[bytes]], None]) -> None:
-    told: Any = _Told(file)
-    with zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).stream_writer(told, closefd=False) as stream:
+def _write_sealed(file: BinaryIO, fill: Callable[[IO[bytes]], None]) -> None:
+    hashing: Any = _HashingFile(file)
+    with zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).stream_writer(hashing, closefd=False) as stream:
         fill(stream)
-    told.write(_SEAL)
-    file.write(told.hash.digest())
+    hashing.write(_SEAL)
+    file.write(hashing.hash.digest())
     file.flush()
     os.fsync(file.fileno())
 
 
-class _Told:
+class _HashingFile:
     """A file that is hashed as it is written."""
 
     def __init__(self, file: BinaryIO) -> None:

@@ -44,7 +44,7 @@ def copy_committed(source: IndexStore, folder: Path) -> IndexStore:
     """A database of the refs alone, and its vectors. The lock must be held: vectors that are moved meanwhile would be
     lost on the way."""
     copy = IndexStore.create(folder)
-    with _told(), closing(sqlite3.connect(copy.path, isolation_level=None)) as database:
+    with _translating(), closing(sqlite3.connect(copy.path, isolation_level=None)) as database:
         database.execute("PRAGMA synchronous = OFF")
         database.execute("ATTACH DATABASE ? AS source", (str(source.path),))
         database.execute("BEGIN")
@@ -157,7 +157,7 @@ def _unsound(why: str) -> IndexIncompatible:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _translating() -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:

@@ -281,7 +281,8 @@ def differing_paths(store: IndexStore, one: Layer, other: Layer) -> set[str]:
 
 def _entries(database: sqlite3.Connection, condition: str, *values: object) -> dict[str, Entry]:
     ask = f"SELECT path, file, reason, detail, size, mtime_ns, inode, ctime_ns FROM manifest WHERE {condition}"  # noqa: S608
-    return {row[0]: Entry(*row[:4], Stat(*row[4:])) for row in database.execute(ask, values)}
+    rows = database.execute(ask, values)
+    return {path: Entry(path, file, reason, detail, Stat(*stat)) for path, file, reason, detail, *stat in rows}
 
 
 def _unusable(path: Path, error: sqlite3.Error) -> CairnError:

@@ -193,10 +193,10 @@ def _translating(folder: Path) -> Iterator[None]:
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # it has no other name to be caught by
             raise
-        raise _damaged(folder, error) from error
+        raise _damage(folder, error) from error
 
 
-def _damaged(folder: Path, error: BaseException) -> CairnError:
+def _damage(folder: Path, error: BaseException) -> CairnError:
     said = one_line(str(error), _LONGEST_REASON)
     return IndexIncompatible(f"The lexical index is damaged: {said}", damaged=True, folder=str(folder))
 
@@ -210,4 +210,4 @@ def _trouble(folder: Path, error: Exception) -> CairnError:
             f"The index cannot be used: {said}",
             remedy="Make the data directory writable, or name another with CAIRN_HOME.",
         )
-    return _damaged(folder, error)
+    return _damage(folder, error)

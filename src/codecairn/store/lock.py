@@ -85,7 +85,7 @@ class WriterLock:
         except OSError:
             return True  # nobody has ever held it, or nobody can
         try:
-            return _locked(file, shared=True)
+            return _try_lock(file, shared=True)
         finally:
             os.close(file)
 
@@ -100,7 +100,7 @@ class WriterLock:
                 f"The index cannot be locked: {self._path}: {error.strerror}",
                 remedy="Make the data directory writable, or name another with CAIRN_HOME.",
             ) from error
-        if not _locked(file):
+        if not _try_lock(file):
             os.close(file)
             self._thread.release()
             return False
@@ -121,7 +121,7 @@ class WriterLock:
 if sys.platform == "win32":
     import msvcrt
 
-    def _locked(file: int, *, shared: bool = False) -> bool:
+    def _try_lock(file: int, *, shared: bool = False) -> bool:
         del shared  # there is only one kind
         os.lseek(file, _HEAD, os.SEEK_SET)
         try:
@@ -134,7 +134,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _locked(file: int, *, shared: bool = False) -> bool:
+    def _try_lock(file: int, *, shared: bool = False) -> bool:
         try:
             fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except OSError:

@@ -60,7 +60,7 @@ class Identity:
 def project_folder(home: Path, root: Path, git: Git) -> Path:
     """The folder for what people wrote about the project at `root`; made if it is not there."""
     projects = private(home / "projects")
-    key = _remembered(home, root, git) or _noted(home, root, identity(root, git))
+    key = _recall(home, root, git) or _note(home, root, identity(root, git))
     return private(projects / key)
 
 
@@ -107,7 +107,7 @@ def sweep(folder: Path) -> None:
 def use_epoch(folder: Path, epoch: Path) -> None:
     """From now on this is the index."""
     partial = folder / f"current.{os.getpid()}"
-    with _told(folder):
+    with _translating(folder):
         partial.write_text(epoch.name, "ascii")
         partial.replace(folder / "current")
 
@@ -170,13 +170,13 @@ def shared_remote(url: str) -> str:
 
 def private(folder: Path) -> Path:
     """A folder that only its owner may enter."""
-    with _told(folder):
+    with _translating(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
 
 
 @contextmanager
-def _told(folder: Path) -> Iterator[None]:
+def _translating(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -187,7 +187,7 @@ def _told(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _remembered(home: Path, root: Path, git: Git) -> str | None:
+def _recall(home: Path, root: Path, git: Git) -> str | None:
     try:
         key, witness = _memo(home, root).read_text(encoding="ascii").split()
         held = git.run("cat-file", "-e", "--end-of-options", f"{witness}^{{commit}}", cancel=Cancel()).status == 0
@@ -196,7 +196,7 @@ def _remembered(home: Path, root: Path, git: Git) -> str | None:
     return key if held else None
 
 
-def _noted(home: Path, root: Path, who: Identity) -> str:
+def _note(home: Path, root: Path, who: Identity) -> str:
     """A folder that becomes a repository later gets its lasting identity then, so a path alone is not kept."""
     memo = _memo(home, root)
     partial = memo.with_suffix(f".{os.getpid()}.{threading.get_ident()}")

@@ -74,10 +74,10 @@ def reading_version(database: sqlite3.Connection, file: int) -> Iterator[None]:
     try:
         yield
     except (zstandard.ZstdError, msgspec.MsgspecError, ValueError, TypeError) as error:
-        raise _damaged_version(database, file) from error
+        raise _damage(database, file) from error
 
 
-def _damaged_version(database: sqlite3.Connection, file: int) -> VersionDamaged:
+def _damage(database: sqlite3.Connection, file: int) -> VersionDamaged:
     row = database.execute("SELECT path FROM manifest WHERE file = ?", (file,)).fetchone()
     path = row[0] if row else f"version {file:x}"
     return VersionDamaged(f"The index is damaged: what it keeps of {path} cannot be read", path=path, file=file)

@@ -63,12 +63,12 @@ class VectorFiles:
                 os.fsync(file.fileno())
 
     def rows(self, segment: Segment) -> Rows:
-        return self._mapped(segment, "rows", segment.dimensions).view(np.int8)
+        return self._map(segment, "rows", segment.dimensions).view(np.int8)
 
     def signs(self, segment: Segment) -> npt.NDArray[np.uint8]:
-        return self._mapped(segment, "signs", -(-segment.dimensions // 8))
+        return self._map(segment, "signs", -(-segment.dimensions // 8))
 
-    def _mapped(self, segment: Segment, suffix: str, width: int) -> npt.NDArray[np.uint8]:
+    def _map(self, segment: Segment, suffix: str, width: int) -> npt.NDArray[np.uint8]:
         """Raises OSError or ValueError where the file is gone, or shorter than what was told of it."""
         if not segment.rows:
             return np.empty((0, width), np.uint8)
@@ -85,7 +85,7 @@ class VectorFiles:
     def damaged(self, segment: Segment) -> npt.NDArray[np.intp]:
         """The rows that are not what was written, in order; of a segment that is whole."""
         rows, signs = self.rows(segment), self.signs(segment)
-        sums = self._mapped(segment, "sums", _SUM_BYTES)
+        sums = self._map(segment, "sums", _SUM_BYTES)
         is_same = (_checksums(rows) == sums).all(axis=1) & (np.packbits(rows > 0, axis=1) == signs).all(axis=1)
         return np.flatnonzero(~is_same)
 

@@ -189,17 +189,17 @@ class View:
         return (file for file in map(FileRow._make, rows) if not self.is_blocked(file.path))
 
     def text(self, file: int) -> str:
-        return self._unpacked(file, "text").decode("utf-8", "replace")
+        return self._unpack(file, "text").decode("utf-8", "replace")
 
     def links(self, file: int) -> bytes:
         """A version's links, as `link_table` reads them."""
-        return self._unpacked(file, "links")
+        return self._unpack(file, "links")
 
     def terms(self, file: int) -> list[str]:
         """The analysed text of each chunk of a file."""
         found = _recent_terms.get(file)
         if found is None:
-            found = _recent_terms.put(file, lines_of(self._unpacked(file, "terms")))
+            found = _recent_terms.put(file, lines_of(self._unpack(file, "terms")))
         return found
 
     def head(self, file: int) -> str:
@@ -207,7 +207,7 @@ class View:
         with reading_version(self._database, file):
             return str(self._part(file, "head"))
 
-    def _unpacked(self, file: int, part: str) -> bytes:
+    def _unpack(self, file: int, part: str) -> bytes:
         with reading_version(self._database, file):
             return unpacked(self._part(file, part))
 
