@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from codecairn.index.digest import Outcome
 from codecairn.index.run import Run
 from codecairn.source.content import Skip
@@ -35,12 +37,14 @@ class Last(NamedTuple):
 
 class Batch:
     """Writes versions as they come in, so that memory stays bounded. Nobody sees them before an entry names them:
-    that is the caller's to publish at the end, or, where `publish` is given, part after part."""
+    that is the caller's to publish at the end, or, where `publish` is given, part after part. `on_branch` says
+    that they are read for a ref other than the base."""
 
-    def __init__(self, run: Run, writing: Writing, publish: Publish | None = None) -> None:
+    def __init__(self, run: Run, writing: Writing, publish: Publish | None = None, *, on_branch: bool = False) -> None:
         self._run = run
         self._writing = writing
         self._publish = publish
+        self._on_branch = on_branch
         self._versions: list[FileVersion] = []
         self._revived: list[int] = []
         self._entries: list[Entry] = []
@@ -60,7 +64,9 @@ class Batch:
             seen = seen._replace(mtime_ns=-1)  # tried again by every run
         self._entries.append(Entry(outcome.path, file, outcome.reason, outcome.detail, seen))
         if outcome.version is not None:
-            self._versions.append(outcome.version)
+            known = self._run.store.on_branch(outcome.version.id) if self._run.anew else None
+            on_branch = self._on_branch if known is None else known
+            self._versions.append(replace(outcome.version, on_branch=on_branch))
             self._bytes += outcome.version.size
         elif outcome.known is not None:
             self._revived.append(outcome.known)

@@ -20,7 +20,7 @@ _ROUND_BYTES = 8 << 20
 """Of blobs in memory at a time."""
 
 
-def read_entries(run: Run, prefix: str, entries: Mapping[str, Entry]) -> Last:
+def read_entries(run: Run, prefix: str, entries: Mapping[str, Entry], *, on_branch: bool = False) -> Last:
     """What a layer is to name for these entries, by path; versions that were not known are written, and unseen."""
     known = {} if run.anew else _find_known(run, prefix, entries)
     unread = {path: entry for path, entry in entries.items() if path not in known}
@@ -28,7 +28,7 @@ def read_entries(run: Run, prefix: str, entries: Mapping[str, Entry]) -> Last:
         named = [store_index.Entry(path, file, "", "", NO_STAMP) for path, file in known.items()]
         return Last([], named, set(), None)
     with run.target.lexical.writing() as writing:
-        batch = Batch(run, writing)
+        batch = Batch(run, writing, on_branch=on_branch)
         for path, file in known.items():
             batch.take(Outcome(path, known=file), NO_STAMP)
         for outcome in _digest(run, prefix, unread):

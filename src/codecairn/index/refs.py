@@ -158,7 +158,7 @@ class Refs:
 
     def _lay(self, tip: Tip, base: Layer) -> Layer:
         change = self._between(base, tip)
-        last = read_entries(self._run, self._scope.prefix, change.entries)
+        last = read_entries(self._run, self._scope.prefix, change.entries, on_branch=True)
         facts = self._facts(tip, change)
         entries = [*last.entries, *map(gone, sorted(change.gone))]
         layer = self._writer.lay(self._scope, tip.name, base, last.versions, entries, last.vectors, **facts)

@@ -1,4 +1,10 @@
-"""What the lexical index says, as far as a view shows it: it also holds documents of other branches and worktrees."""
+"""What the lexical index says, as far as a view shows it.
+
+The index holds documents of every branch and worktree. Those of versions that were read for a branch, of which a
+repository with hundreds of branches has thousands and a view shows few, are left out by the one key they all have, and
+the view's own are asked for by theirs. What else is not visible is told by its keys, which are few: a set of a thousand
+keys takes 16 ms a term.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +13,25 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from codecairn.store.lexical import Lexical, key_of
+from codecairn.store.lexical import ON_BRANCH, Lexical, key_of
+
+_Clause = tuple[Any, Any]
 
 
 class Documents:
     def __init__(self, lexical: Lexical, database: sqlite3.Connection, visible: str) -> None:
+        """`visible` is the condition for rows of the manifest that the view shows (layers.py)."""
         self._searcher = lexical.searcher()
         self._schema = lexical.schema
         self._database = database
-        self._visible = visible
+        self._is_visible = f"EXISTS (SELECT 1 FROM manifest WHERE manifest.file = file.id AND {visible})"  # noqa: S608
 
     @property
     def count(self) -> int:
         return int(self._searcher.num_docs)
 
-    def query(self, weighted: Sequence[tuple[str, str, float]], place: str) -> Any:
-        """The query for the chunks of a place that have any of these terms (field, term, weight); None for no terms."""
+    def queries(self, weighted: Sequence[tuple[str, str, float]], place: str) -> list[Any]:
+        """The queries for the chunks of a place that have any of these terms (field, term, weight)."""
         from tantivy import Occur, Query  # noqa: PLC0415
 
         should = [
@@ -30,12 +39,12 @@ class Documents:
             for field, term, weight in weighted
         ]
         if not should:
-            return None
+            return []
         there = Query.boost_query(Query.term_query(self._schema, "place", place, "basic"), 0.0)
-        return Query.boolean_query([(Occur.Must, there), (Occur.Must, Query.boolean_query(should)), *self._not_foreign])
+        return self._split([(Occur.Must, there), (Occur.Must, Query.boolean_query(should))])
 
     def best(self, query: Any, most: int) -> list[tuple[int, int, float]]:
-        """The best documents: the file version and the number of the chunk, and the score."""
+        """The best documents: the file version and the number of the chunk, and the score. Not each is visible."""
         hits = self._searcher.search(query, most).hits
         addresses = [address for _, address in hits]
         files, numbers = (self._searcher.fast_field_values(field, addresses) for field in ("file", "number"))
@@ -43,33 +52,48 @@ class Documents:
 
     def frequency(self, term: str) -> int:
         """In how many visible chunks a term occurs."""
-        return self._count(self._term("body", term))
-
-    def using(self, identifier: str) -> set[int]:
-        """The visible versions in whose text an identifier stands as it is written."""
-        wanted = self._term("uses", identifier)
-        count = self._count(wanted)
-        return {file for file, _, _ in self.best(wanted, count)} if count else set()
-
-    def _term(self, field: str, term: str) -> Any:
         from tantivy import Occur, Query  # noqa: PLC0415
 
-        return Query.boolean_query(
-            [(Occur.Must, Query.term_query(self._schema, field, term, "basic")), *self._not_foreign]
-        )
+        wanted = (Occur.Must, Query.term_query(self._schema, "body", term, "basic"))
+        common, *own = self._split([wanted])
+        foreign = self._split([wanted, self._foreign])[0] if self._foreign else None
+        return sum(map(self._count, [common, *own])) - (self._count(foreign) if foreign is not None else 0)
+
+    def using(self, identifier: str) -> set[int]:
+        """The versions in whose text an identifier stands as it is written; not each of them is visible."""
+        from tantivy import Occur, Query  # noqa: PLC0415
+
+        queries = self._split([(Occur.Must, Query.term_query(self._schema, "uses", identifier, "basic"))])
+        counted = [(query, count) for query in queries if (count := self._count(query))]
+        return {file for query, count in counted for file, _, _ in self.best(query, count)}
+
+    def _split(self, asked: list[_Clause]) -> list[Any]:
+        """A query for the documents of no branch, and one for those of branches that are visible."""
+        from tantivy import Occur, Query  # noqa: PLC0415
+
+        common = [*asked, (Occur.MustNot, Query.term_query(self._schema, "key", ON_BRANCH, "basic"))]
+        own = [[*asked, self._own]] if self._own else []
+        return [Query.boolean_query(each) for each in (common, *own)]
 
     def _count(self, query: Any) -> int:
         return int(self._searcher.search(query, 1, count=True).count or 0)
 
     @cached_property
-    def _not_foreign(self) -> list[tuple[Any, Any]]:
-        """The condition that leaves out versions which are not visible, those on their way in or out too."""
-        from tantivy import Occur, Query  # noqa: PLC0415
+    def _own(self) -> _Clause | None:
+        # The index on `on_branch` has few rows; the manifest has every file.
+        return self._among(f"SELECT id FROM file INDEXED BY file_on_branch WHERE on_branch AND {self._is_visible}")  # noqa: S608
 
-        rows = self._database.execute(
-            "SELECT id FROM file WHERE searchable = 1 AND NOT EXISTS "  # noqa: S608 - our own names
-            f"(SELECT 1 FROM manifest WHERE manifest.file = file.id AND {self._visible}) "
+    @cached_property
+    def _foreign(self) -> _Clause | None:
+        """Versions of no branch that are not visible, those on their way in or out too."""
+        return self._among(
+            f"SELECT id FROM file WHERE searchable = 1 AND NOT on_branch AND NOT {self._is_visible} "  # noqa: S608
             "UNION SELECT file FROM dropped"
         )
-        foreign = [key_of(row[0]) for row in rows]
-        return [(Occur.MustNot, Query.term_set_query(self._schema, "key", foreign))] if foreign else []
+
+    def _among(self, ask: str) -> _Clause | None:
+        """The clause for documents of these versions, which counts for no score; None for no versions."""
+        from tantivy import Occur, Query  # noqa: PLC0415
+
+        keys = [key_of(row[0]) for row in self._database.execute(ask)]
+        return (Occur.Must, Query.boost_query(Query.term_set_query(self._schema, "key", keys), 0.0)) if keys else None

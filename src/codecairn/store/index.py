@@ -251,17 +251,25 @@ class IndexStore:
     def load(self, file: int) -> FileVersion | None:
         with self.reading() as database:
             head = database.execute(
-                "SELECT id, path, blob, language, package, lines, size, error_nodes, complaint FROM file WHERE id = ?",
+                "SELECT id, path, blob, language, package, lines, size, error_nodes, complaint, "
+                "on_branch FROM file WHERE id = ?",
                 (file,),
             ).fetchone()
             if head is None:
                 return None
+            *head, on_branch = head
             symbols = database.execute(f"SELECT {SYMBOL_COLUMNS} FROM symbol WHERE file = ? ORDER BY number", (file,))  # noqa: S608
             chunks = database.execute(f"SELECT {CHUNK_COLUMNS} FROM chunk WHERE file = ? ORDER BY number", (file,))  # noqa: S608
             rows = (symbols.fetchall(), chunks.fetchall())
             with soundness.reading_version(database, file):
                 (body,) = database.execute(f"SELECT {', '.join(PARTS)} FROM body WHERE file = ?", (file,)).fetchall()  # noqa: S608
-                return msgspec.convert((*head, *rows, *body), FileVersion)
+                return msgspec.convert((*head, *rows, *body, bool(on_branch)), FileVersion)
+
+    def on_branch(self, file: int) -> bool | None:
+        """Whether a version was first read for a branch; None where it is not known."""
+        with self.reading() as database:
+            row = database.execute("SELECT on_branch FROM file WHERE id = ?", (file,)).fetchone()
+        return bool(row[0]) if row else None
 
     def unsearchable(self, ids: Sequence[int]) -> list[int]:
         """Which of these known versions have lost their documents since nothing named them."""

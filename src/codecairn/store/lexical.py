@@ -1,6 +1,7 @@
 """The lexical index: one tantivy document a chunk, found by the terms of its text, name and path.
 
-    key     the file version, as text: what deletion goes by (a deletion by number matches nothing)
+    key     the file version, as text: what deletion goes by (a deletion by number matches nothing). Documents of a
+            version that was read for a branch have a second one, ON_BRANCH
     file, number   the same as columns, so that a hit is known without reading a document
     name, path, body   analysed terms (words.py), space-separated
     place   `code` or `beside`: what lies beside the product's code has candidates of its own
@@ -33,6 +34,7 @@ from codecairn.text import one_line
 from codecairn.words import analysed
 
 ANALYSED = ("name", "path", "body")
+ON_BRANCH = "branch"
 _LONGEST_REASON = 80
 """Characters of what tantivy says of damage, so that the way out after it is not cut off."""
 _HEAP = 30_000_000
@@ -145,10 +147,11 @@ def _documents(version: FileVersion) -> Iterator[Any]:
     terms, uses = unpacked_lines(version.terms), unpacked_lines(version.uses)
     path = analysed(version.path)
     place = "code" if place_of(version.path, version.language) == "code" else "beside"
+    keys = [key_of(version.id), *([ON_BRANCH] if version.on_branch else [])]
     for chunk in version.chunks:
         symbol = version.symbols[chunk.symbol] if chunk.symbol >= 0 else None
         yield Document(
-            key=[key_of(version.id)], file=[version.id], number=[chunk.number], place=[place],
+            key=keys, file=[version.id], number=[chunk.number], place=[place],
             name=[analysed(symbol.path if symbol else chunk.title)], path=[path],
             body=[terms[chunk.number]], uses=[uses[chunk.number]],
         )  # fmt: skip

@@ -49,10 +49,11 @@ CREATE TABLE file (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL, blob BLOB NOT NULL, language TEXT NOT NULL, package TEXT NOT NULL,
     lines INTEGER NOT NULL, size INTEGER NOT NULL, error_nodes INTEGER NOT NULL, complaint TEXT NOT NULL,
     symbols INTEGER NOT NULL, chunks INTEGER NOT NULL, terms INTEGER NOT NULL,
-    searchable INTEGER NOT NULL, unnamed_since REAL
+    searchable INTEGER NOT NULL, unnamed_since REAL, on_branch INTEGER NOT NULL
 );
 CREATE INDEX file_path ON file (path);
 CREATE INDEX file_unnamed ON file (unnamed_since) WHERE unnamed_since IS NOT NULL;
+CREATE INDEX file_on_branch ON file (on_branch) WHERE on_branch;
 CREATE TABLE body (file INTEGER PRIMARY KEY, text BLOB NOT NULL, links BLOB NOT NULL, terms BLOB NOT NULL,
     uses BLOB NOT NULL, head TEXT NOT NULL);
 CREATE TABLE symbol (

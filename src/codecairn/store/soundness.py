@@ -21,7 +21,7 @@ from blake3 import blake3
 
 from codecairn.errors import IndexIncompatible, VersionDamaged
 
-_FILE = "SELECT path, blob, language, package, lines, size, error_nodes, complaint, symbols, chunks, terms "
+_FILE = "SELECT path, blob, language, package, lines, size, error_nodes, complaint, symbols, chunks, terms, on_branch "
 _ROWS = (
     f"{_FILE} FROM file WHERE id = ?",
     "SELECT * FROM body WHERE file = ?",

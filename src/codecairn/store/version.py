@@ -113,6 +113,9 @@ class FileVersion(Struct, frozen=True, array_like=True):
     (words.py), and the identifiers in it."""
     head: str
     """The lines that name its package and its imports, for who reads a part of it."""
+    on_branch: bool = False
+    """Whether it was first read for a ref other than the base: its documents are told from the others (documents.py).
+    It stays so when another ref, or the base, has it too."""
 
 
 SYMBOL_COLUMNS = ", ".join(SymbolRow.__struct_fields__)

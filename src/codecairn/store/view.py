@@ -290,9 +290,13 @@ class View:
         self, weighted: Sequence[tuple[str, str, float]], place: str, most: int, is_wanted: Callable[[Hit], bool]
     ) -> list[Hit]:
         """The best visible, wanted chunks of a place for terms (field, term, weight), by the lexical index's score."""
-        query = self._documents.query(weighted, place)
+        queries = self._documents.queries(weighted, place)
+        hits = [hit for query in queries for hit in self._best(query, most, is_wanted)]
+        return sorted(hits, key=lambda hit: -hit.score)[:most]
+
+    def _best(self, query: Any, most: int, is_wanted: Callable[[Hit], bool]) -> list[Hit]:
         asked, seen, hits = most, 0, list[Hit]()
-        while query is not None and len(hits) < most:
+        while len(hits) < most:
             found = [Hit(*each) for each in self._documents.best(query, asked)]
             hits += filter(is_wanted, self._visible_hits(found[seen:]))
             if len(found) < asked:

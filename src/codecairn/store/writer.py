@@ -130,11 +130,12 @@ def insert_versions(database: sqlite3.Connection, versions: Sequence[FileVersion
     ordered = sorted(versions, key=lambda each: each.id)
     database.executemany("DELETE FROM dropped WHERE file = ?", [(each.id,) for each in ordered])
     database.executemany(
-        "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, NULL)",
+        "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, NULL, ?)",
         [
             (
                 each.id, each.path, each.blob, each.language, each.package, each.lines, each.size, each.error_nodes,
                 each.complaint, len(each.symbols), len(each.chunks), sum(chunk.length for chunk in each.chunks),
+                each.on_branch,
             )
             for each in ordered
         ],
