@@ -194,7 +194,7 @@ KEPT_FOR_GOOD = {
     "cache.py:_caches": "the caches themselves, by weak references",
     "diff/reading.py:_is_atomic": "the kinds of nodes that the grammars have",
     "embed/choice.py:shipped": "one",
-    "embed/choice.py:_asked": "one a choice of settings",
+    "embed/choice.py:_encoder_asked_for": "one a choice of settings",
     "files/scan.py:_compiled": "one expression, up to 64 MB; only where there is neither ripgrep nor git",
     "parse/language.py:languages": "one table of the languages",
     "parse/language.py:_by_ending": "one table of the languages",
