@@ -256,7 +256,7 @@ class ProjectIndex:
             progress(done, total, said)
 
         try:
-            with self.lock.held("indexing", patience=patience):
+            with self.lock.hold("indexing", patience=patience):
                 activity.report = self._write(activity, tell)
                 self.failure = None
                 if activity.is_whole:

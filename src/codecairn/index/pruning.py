@@ -25,7 +25,7 @@ def prune(index: ProjectIndex, days: float, cancel: Cancel, *, dry_run: bool = F
     if dry_run:
         found = verdicts(opened.store, index.git, days, cancel)
     else:
-        with index.lock.held("pruning", patience=_PATIENCE_S):
+        with index.lock.hold("pruning", patience=_PATIENCE_S):
             found = verdicts(opened.store, index.git, days, cancel)
             drop(opened.store, [layer for layer, _, is_idle in found if is_idle])
     return Pruned(

@@ -135,12 +135,12 @@ class Refs:
             return None
         base = self._store.base(self._scope.key)
         if base is None:
-            return self._found(tip)
+            return self._create_base(tip)
         if base.name == tip.name and self._is_current(base, tip.commit):
             return base if base.counted == base.generation else self._finish(base, None, ())
         return self._move(base, tip)
 
-    def _found(self, tip: Tip) -> Layer:
+    def _create_base(self, tip: Tip) -> Layer:
         change = self._whole(tip)
         last = read_entries(self._run, self._scope.prefix, change.entries)
         facts = self._facts(tip, change)

@@ -71,7 +71,7 @@ def export_state(
 
 
 def _copy(index: ProjectIndex, folder: Path) -> IndexStore:
-    with index.lock.held("exporting", patience=_PATIENCE_S):
+    with index.lock.hold("exporting", patience=_PATIENCE_S):
         opened = index.opened()
         assert opened is not None, "it was indexed this moment"
         return committed.copy_committed(opened.store, folder)
@@ -110,7 +110,7 @@ def import_state(
     the notes is shown them before anything is changed, and refuses the archive by raising."""
     with archive.opened(path) as found:
         _check(index, found.manifest, cancel)
-        with index.lock.held("importing", patience=_PATIENCE_S):
+        with index.lock.hold("importing", patience=_PATIENCE_S):
             known = _ref_names(index)
             options = _options(index, found.manifest)
             notes = _put_in_use(index, found, look_at, partial(_tell, progress, cancel, "Unpacking"))

@@ -54,7 +54,7 @@ class WorkingTree:
         known = run.store.manifest(layer.id)
         extractors = all_readers()
         trusted = known if layer.extractors == extractors and not run.anew else {}
-        self._read(layer, self._changed(listing, trusted), _gone(known, listing), is_whole=True)
+        self._read(layer, self._find_changed(listing, trusted), _missing(known, listing), is_whole=True)
         counts = self._counts()
         run.report.seconds = time.monotonic() - began
         self._target.writer.finish(
@@ -72,7 +72,7 @@ class WorkingTree:
         listing = self._list(asked)
         layer = self._target.writer.open_checkout(self._root, prefix)
         known = run.store.entries_below(layer.id, asked)
-        self._read(layer, self._changed(listing, known), _gone(known, listing), is_whole=False)
+        self._read(layer, self._find_changed(listing, known), _missing(known, listing), is_whole=False)
         run.report.seconds = time.monotonic() - began
         self._target.writer.finish(
             layer.id, ref=ref, head=head, finished_at=time.time(), **go_module(self._source.root)
@@ -111,7 +111,7 @@ class WorkingTree:
         run.report.warnings += listing.warnings
         return listing
 
-    def _changed(self, listing: Listing, known: Mapping[str, Entry]) -> list[Found]:
+    def _find_changed(self, listing: Listing, known: Mapping[str, Entry]) -> list[Found]:
         changed, report = [], self._run.report
         for found in listing.files:
             entry = known.get(found.path)
@@ -174,7 +174,7 @@ class WorkingTree:
             return {path: count for path, count in {**below.counts(), **other}.items() if count}
 
 
-def _gone(known: Mapping[str, Entry], listing: Listing) -> set[str]:
+def _missing(known: Mapping[str, Entry], listing: Listing) -> set[str]:
     return known.keys() - {found.path for found in listing.files}
 
 

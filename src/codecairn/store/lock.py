@@ -45,7 +45,7 @@ class WriterLock:
         self._thread = threading.Lock()
 
     @contextmanager
-    def held(self, doing: str, *, patience: float) -> Iterator[None]:
+    def hold(self, doing: str, *, patience: float) -> Iterator[None]:
         """Hold the lock; raises Busy where it is not free in time."""
         with self.holding(doing, patience=patience) as had:
             if not had:
