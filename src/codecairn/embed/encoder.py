@@ -1,4 +1,4 @@
-"""What an encoder is, whoever made it: text in, whole numbers of eight bits out.
+"""The interface of encoders: text in, whole numbers of eight bits out.
 
 Rows are int8 and of any length as vectors; what is compared is their angle. Everything after the encoder is exact:
 the dot of two rows is a whole number, so that a ranking is the same on every machine that has the same rows.

@@ -35,7 +35,7 @@ _LARGEST_MEMO = 200_000
 
 
 class Card(Struct, frozen=True):
-    """What model.json says of the files beside it."""
+    """The description in model.json of the files beside it."""
 
     name: str
     dimensions: int

@@ -27,7 +27,7 @@ Publish = Callable[..., None]
 
 
 class Last(NamedTuple):
-    """What is left when all outcomes have been taken: to be published in one generation."""
+    """The part that is left when all outcomes have been taken, to be published in one generation."""
 
     versions: list[FileVersion]
     entries: list[Entry]

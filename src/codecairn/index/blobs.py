@@ -21,7 +21,7 @@ _ROUND_BYTES = 8 << 20
 
 
 def read_entries(run: Run, prefix: str, entries: Mapping[str, Entry], *, on_branch: bool = False) -> Last:
-    """What a layer is to name for these entries, by path; versions that were not known are written, and unseen."""
+    """Read these entries, by path, for a layer to name; versions that were not known are written, and unseen."""
     known = {} if run.anew else _find_known(run, prefix, entries)
     unread = {path: entry for path, entry in entries.items() if path not in known}
     if not unread and not run.store.unsearchable(list(known.values())):

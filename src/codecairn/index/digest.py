@@ -1,4 +1,4 @@
-"""One file, read and taken apart: what a worker does for each path it is given."""
+"""Reads one file and takes it apart, as a worker does for each path it is given."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _COARSE_GRAIN_NS = 2_000_000_000
 
 
 class Outcome(Struct, frozen=True, array_like=True):
-    """What became of one path: a version that was already known, a new one, or the reason why there is none."""
+    """The outcome for one path: a version that was already known, a new one, or the reason why there is none."""
 
     path: str
     stat: tuple[int, int, int, int] = (0, 0, 0, 0)

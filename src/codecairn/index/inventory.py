@@ -1,4 +1,4 @@
-"""What is indexed on this machine: for people who wonder where their disk went."""
+"""Lists what is indexed on this machine, for people who wonder where their disk went."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Keeps an index up with its files, for as long as a server runs: once at the start, then whenever something changes.
 
-Nothing here fails a call. What cannot be done now (another process writes, the disk is full) is tried again, and what
-is wrong is said in the metadata of every answer. An answer that finds the index behind its files although nothing is
-under way says so here, and everything is looked at: no event that was missed makes an index stale for good.
+Nothing here fails a call. A run that cannot be made now (another process writes, the disk is full) is tried again,
+and the trouble is said in the metadata of every answer. An answer that finds the index behind its files although
+nothing is under way says so here, and everything is looked at: no event that was missed makes an index stale for good.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Keeper:
         return self._closed.is_set()
 
     def look_again(self) -> None:
-        """Somebody found the index to be behind. What fails is tried again anyway, and not more often for it."""
+        """Somebody found the index to be behind. A failed run is tried again anyway, and not more often for it."""
         if self._wants_watch and not self._has_failed:
             self._again(None)
 
@@ -144,7 +144,7 @@ class Keeper:
             before.close()
 
     def _heed_rules(self) -> None:
-        """What is to be watched may have changed with the rest: the rules, or the repository."""
+        """Watch anew if the rules have changed, or the repository has."""
         if self._ignored is None or self._watch is None:
             return
         if _repository(self._source) != self._repository:
@@ -179,7 +179,7 @@ class Keeper:
         return report is not None
 
     def _put_off(self, took_s: float) -> None:
-        """What it was about is not lost: the next run looks at everything."""
+        """Nothing is lost by it: the next run looks at everything."""
         with self._lock:
             self._changed = None
         least, most = _RETRY_FAILED_S

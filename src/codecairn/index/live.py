@@ -1,4 +1,4 @@
-"""The index of one project while a process has it open: who writes it, what it is worth now.
+"""The index of one project while a process has it open: its runs, one at a time.
 
 One run at a time. A server's own runs (at its start, and when the watcher has seen something) are nobody's business:
 an explicit run joins one that does the same, and supersedes one that does not. A second explicit run, or one while
@@ -98,7 +98,7 @@ class ProjectIndex:
         return Workers(self.folder)
 
     def encoders(self) -> Sequence[Encoder]:
-        """What makes vectors here: the one asked for first."""
+        """The encoders that make vectors here: the one asked for first."""
         from codecairn.embed.choice import encoders  # noqa: PLC0415 - numpy takes longer to import than a word to find
 
         return encoders(self._embeddings)
@@ -149,7 +149,7 @@ class ProjectIndex:
         )
 
     def owner(self) -> Owner | None:
-        """Who writes the index now, in whatever process."""
+        """The process that writes the index at this moment."""
         return self.lock.owner()
 
     # Reading.
@@ -173,6 +173,14 @@ class ProjectIndex:
         """The layer of this working tree; None where it was never indexed."""
         opened = self.opened()
         return opened.store.checkout(str(self.root)) if opened else None
+
+    def ref_names(self) -> set[str]:
+        """The refs that are indexed; none where the index cannot be read."""
+        try:
+            opened = self.opened()
+            return opened.store.ref_names() if opened else set()
+        except CairnError:
+            return set()
 
     def readable(self) -> tuple[bool, bool]:
         """Whether the database and the lexical index in use can be read, each looked at for itself."""
@@ -276,7 +284,7 @@ class ProjectIndex:
     def _write(self, activity: Activity, progress: Progress) -> Report:
         place.sweep(self.folder)
         opened, force = self._usable(activity), activity.force
-        known = _ref_names(opened) if opened is not None else set()
+        known = self.ref_names() if opened is not None else set()
         if opened is not None and not (force and activity.ref is None and self._is_alone(opened)):
             try:
                 return _run(self._run_on(opened, activity, progress, anew=force), activity)
@@ -377,13 +385,6 @@ def _run(run: Run, activity: Activity, also: Collection[str] = frozenset()) -> R
 
 def _unkept(index: ProjectIndex) -> None:
     """Nobody keeps anything: a command asks once and ends."""
-
-
-def _ref_names(opened: Opened) -> set[str]:
-    try:
-        return opened.store.ref_names()
-    except CairnError:
-        return set()
 
 
 def _succeeds(look: Callable[[], object]) -> bool:

@@ -38,7 +38,7 @@ def _mark(layer: Layer) -> str:
 
 
 class Leases:
-    """What keeps a ref that a connection has switched to from being dropped, by this process or another: locks that
+    """Keep a ref that a connection has switched to from being dropped, by this process or another: locks that
     end with the process, however it ends."""
 
     def __init__(self) -> None:

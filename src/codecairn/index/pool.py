@@ -24,7 +24,7 @@ MOST_WORKERS = 4
 _FILES_A_WORKER = 12
 """Starting a worker costs as much as it takes one to read about this many files."""
 _START_ATTEMPTS = 3
-"""Who ends a worker before it is ready (the system, short of memory) need not mean it."""
+"""A system that is short of memory may end a worker before it is ready, and not the next one."""
 _STALLED_S = 20.0
 _MOST_WAITING = 48
 """Outcomes read and not yet written: what bounds memory, whatever the size of the repository."""
@@ -146,7 +146,7 @@ class _Worker:
                 blamed = left[0]  # someone else may have ended the child: the file gets a second chance
 
     def _answers(self, job: Job) -> Iterator[Outcome]:
-        """What the child answers before it is done, or gone."""
+        """The answers of the child until it is done, or gone."""
         child = self._start()
         try:
             write_frame(_pipe(child.stdin), msgspec.msgpack.encode(job))
@@ -228,8 +228,8 @@ def jobs_for(
     root: Path, prefix: str, algorithm: str, paths: Iterable[str], known: dict[str, list[int]],
     contents: Mapping[str, bytes] | None = None,
 ) -> list[Job]:  # fmt: skip
-    """Small jobs, so that workers finish together; neighbours in one, as they are in one language. What stands in
-    `contents` is not read from the folder."""
+    """Small jobs, so that workers finish together; neighbours in one, as they are in one language. Paths in
+    `contents` are not read from the folder."""
     given = contents or {}
     ordered = list(paths)
     size = max(1, min(32, len(ordered) // (MOST_WORKERS * 4) or 1))

@@ -37,7 +37,7 @@ log = logging.getLogger("codecairn.index")
 
 @dataclass(frozen=True)
 class _Change:
-    """What a layer is to say: entries of a tree to index, and paths that are no more."""
+    """The change of a layer: entries of a tree to index, and paths that are no more."""
 
     entries: Mapping[str, Entry]
     gone: frozenset[str]
@@ -175,7 +175,7 @@ class Refs:
         return found
 
     def _count(self, layer: Layer, before: View | None, changed: Collection[str]) -> None:
-        """Who imports whom: what differs from what was counted before, or all of it where nothing was."""
+        """Count the imports that differ from those counted before, or all where none were."""
         run = self._run
         with self._viewing(layer) as view:
             if before is not None and before.is_counted:
@@ -249,5 +249,5 @@ class Refs:
 
 
 def _differences(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
-    """What changed, a count that is no more as none."""
+    """The counts that changed; one that is no more is 0."""
     return {path: after.get(path, 0) for path in {*before, *after} if before.get(path, 0) != after.get(path, 0)}

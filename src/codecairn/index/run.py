@@ -14,6 +14,7 @@ from codecairn.errors import CairnError
 from codecairn.index.pool import Workers
 from codecairn.paths import Guard
 from codecairn.source.git import Git
+from codecairn.source.walk import Listing, is_test, list_files
 from codecairn.store.index import IndexStore
 from codecairn.store.lexical import Lexical
 from codecairn.store.view import View
@@ -22,6 +23,7 @@ from codecairn.store.writer import IndexWriter
 if TYPE_CHECKING:
     from codecairn.index.embedding import Vectors
 
+TEST = "test (include_tests is false)"
 Progress = Callable[[int, int, str], None]
 
 
@@ -42,6 +44,35 @@ class Source:
     root: Path
     git: Git
     guard: Guard
+
+    def head(self, cancel: Cancel) -> str:
+        """The commit that is checked out; empty where there is none."""
+        try:
+            return self.git.head(cancel) or ""
+        except CairnError:
+            return ""
+
+    def ref(self, cancel: Cancel) -> str:
+        """The current branch, the commit where there is none, `live` outside git."""
+        try:
+            return self.git.branch(cancel) or self.git.head(cancel) or "live"
+        except CairnError:
+            return "live"
+
+    def prefix(self, cancel: Cancel) -> str:
+        """The folder of the project in the repository; empty outside git."""
+        try:
+            return self.git.layout(cancel).prefix
+        except CairnError:
+            return ""
+
+    def list_files(self, cancel: Cancel, options: Options, only: list[str] | None = None) -> Listing:
+        listing = list_files(self.root, self.git, self.guard, cancel, vendor=options.vendor, only=only)
+        if options.tests:
+            return listing
+        kept = [found for found in listing.files if not is_test(found.path)]
+        listing.excluded[TEST] += len(listing.files) - len(kept)
+        return Listing(kept, +listing.excluded, listing.warnings)
 
 
 @dataclass(frozen=True)
@@ -115,11 +146,7 @@ class Run:
 
     def algorithm(self) -> str:
         """How this repository names its blobs: SHA-1, unless its commits are named by longer ids."""
-        try:
-            head = self.source.git.head(self.cancel) or ""
-        except CairnError:
-            head = ""
-        return "sha256" if len(head) == 64 else "sha1"
+        return "sha256" if len(self.source.head(self.cancel)) == 64 else "sha1"
 
     def known_at(self, prefix: str, paths: Collection[str]) -> dict[str, list[int]]:
         """The versions known of each path, relative to the project; none where everything is read anew."""

@@ -1,4 +1,4 @@
-"""What the index is worth at this moment: looked at, not assumed.
+"""The status of an index at this moment: looked at, not assumed.
 
 `fresh` is a promise: what was done to the files before the question is in the answer. While a watcher that tells of a
 change from the moment it is made is alive and has nothing in hand, the files are as they were indexed, and HEAD is
@@ -16,10 +16,10 @@ from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, IndexIncompatible, NotARepository, OverlayNotReady, RefNotFound
 from codecairn.index.digest import blob_id
 from codecairn.index.live import ProjectIndex
+from codecairn.index.run import Options
 from codecairn.paths import printable
 from codecairn.source.content import Found, Skip, read_text
 from codecairn.source.refs import Tip, commit_of, default_branch, tip_of
-from codecairn.source.walk import is_test, list_files
 from codecairn.store.index import Entry
 from codecairn.store.layers import Layer, Scope
 from codecairn.store.view import Opened
@@ -27,7 +27,7 @@ from codecairn.text import number_of
 
 PROTOCOL_VERSION = "1.0"
 LIVE = "live"
-"""What stands for the working tree where a ref may be named."""
+"""The name of the working tree where a ref may be named."""
 _INTERRUPTED = "The first index run was interrupted, and some files are missing: index_codebase reads the rest."
 _LONG_LOOK_S = 1.0
 _LOOK_SHARE = 10.0
@@ -83,7 +83,7 @@ def standing(index: ProjectIndex, cancel: Cancel, asked: str | None = None) -> S
     index.on_use(index)
     if asked is not None and asked != LIVE:
         return _standing_of_ref(index, asked, cancel)
-    ref = ref_of(index, cancel)
+    ref = index.source.ref(cancel)
     # Asked before anything is read, so that what ends meanwhile is read.
     is_writing = index.activity is not None or index.is_behind or index.owner() is not None
     try:
@@ -132,10 +132,8 @@ def _standing_of_ref(index: ProjectIndex, asked: str, cancel: Cancel) -> Standin
         index.keeping.look_again()
     lacking = opened.store.reasons(layer.id).get(Skip.LACKING, 0)
     if lacking:
-        warnings = [
-            *warnings,
-            f"{number_of(lacking, 'file')} of {printable(asked)} could not be read: not in this clone",
-        ]
+        lack = f"{number_of(lacking, 'file')} of {printable(asked)} could not be read: not in this clone"
+        warnings = [*warnings, lack]
     freshness: Freshness = "fresh" if tip == layer.head else "stale"
     return Standing(
         freshness, "ready", "compatible", layer.name, opened, layer, warnings, lacks_files=bool(lacking)
@@ -145,16 +143,11 @@ def _standing_of_ref(index: ProjectIndex, asked: str, cancel: Cancel) -> Standin
 def scope_of(index: ProjectIndex, opened: Opened, cancel: Cancel) -> Scope:
     """Which of the repository's files the project is about, as it was last indexed."""
     folder = opened.store.checkout(str(index.root))
-    if folder is not None:
-        return folder.within
-    try:
-        return Scope(index.git.layout(cancel).prefix)
-    except CairnError:
-        return Scope("")
+    return folder.within if folder is not None else Scope(index.source.prefix(cancel))
 
 
 def find_ref(index: ProjectIndex, opened: Opened | None, asked: str, cancel: Cancel) -> Layer:
-    """What is indexed of a ref: under its name, or under another of the same commit."""
+    """The layer of a ref: under its name, or under another of the same commit."""
     layers = opened.store.refs(scope_of(index, opened, cancel).key) if opened is not None else []
     by_name = {layer.name: layer for layer in layers}
     if asked in by_name:
@@ -185,27 +178,17 @@ def _not_indexed(index: ProjectIndex, tip: Tip, cancel: Cancel) -> CairnError:
 
 
 def _unusable(index: ProjectIndex, error: IndexIncompatible, ref: str) -> Standing:
+    said = [f"{error.message}. {error.remedy}"]
     if not error.data.get("damaged"):
-        return Standing("stale", "failed", "reindex_required", ref, warnings=[f"{error.message}. {error.remedy}"])
-    has_database, has_text = index.readable()
-    return Standing(
-        "stale", "failed", "corrupt_manifest", ref, warnings=[f"{error.message}. {error.remedy}"],
-        has_database=has_database, has_text=has_text,
-    )  # fmt: skip
-
-
-def ref_of(index: ProjectIndex, cancel: Cancel) -> str:
-    """The current branch, the commit where there is none, `live` outside git."""
-    try:
-        return index.git.branch(cancel) or index.git.head(cancel) or "live"
-    except CairnError:
-        return "live"
+        return Standing("stale", "failed", "reindex_required", ref, warnings=said)
+    database, text = index.readable()
+    return Standing("stale", "failed", "corrupt_manifest", ref, warnings=said, has_database=database, has_text=text)
 
 
 def _compare(index: ProjectIndex, opened: Opened, layer: Layer, cancel: Cancel) -> tuple[bool, list[str]]:
     """Whether it is fresh, and what to say where that is not known."""
     if index.is_watching:
-        return layer.head == _head(index, cancel), []
+        return layer.head == index.source.head(cancel), []
     began = time.monotonic()
     if began < index.looks_again_at:
         return False, [_NOT_LOOKED_AT]
@@ -218,7 +201,7 @@ def _compare(index: ProjectIndex, opened: Opened, layer: Layer, cancel: Cancel) 
 
 def looks_the_same(index: ProjectIndex, opened: Opened, layer: Layer, cancel: Cancel) -> bool:
     """Whether the files are, by their stamps, those that were indexed."""
-    if layer.head != _head(index, cancel):
+    if layer.head != index.source.head(cancel):
         return False
     files = files_now(index, layer, cancel)
     known = opened.store.manifest(layer.id)
@@ -229,9 +212,7 @@ def looks_the_same(index: ProjectIndex, opened: Opened, layer: Layer, cancel: Ca
 
 def files_now(index: ProjectIndex, layer: Layer, cancel: Cancel) -> list[Found]:
     """The files that a run with the same options would index at this moment."""
-    source = index.source
-    listing = list_files(source.root, source.git, source.guard, cancel, vendor=layer.vendor)
-    return [found for found in listing.files if layer.tests or not is_test(found.path)]
+    return index.source.list_files(cancel, Options(layer.tests, layer.vendor)).files
 
 
 def _is_same(index: ProjectIndex, opened: Opened, found: Found, entry: Entry | None) -> bool:
@@ -249,10 +230,3 @@ def _is_same(index: ProjectIndex, opened: Opened, found: Found, entry: Entry | N
 
 def _algorithm(blob: bytes) -> str:
     return "sha1" if len(blob) == 20 else "sha256"
-
-
-def _head(index: ProjectIndex, cancel: Cancel) -> str:
-    try:
-        return index.git.head(cancel) or ""
-    except CairnError:
-        return ""

@@ -35,7 +35,7 @@ from codecairn.store.segments import Segments
 
 _PATIENCE_S = 30.0
 Notes = Mapping[str, bytes]
-"""What people recorded, by the name of the member that holds it."""
+"""The records of people, by the name of the member that holds them."""
 
 
 class Exported(Struct, frozen=True, kw_only=True):
@@ -106,12 +106,12 @@ def import_state(
     index: ProjectIndex, path: Path, cancel: Cancel, progress: Progress = unheard,
     look_at: Callable[[Notes], object] = lambda _: None,
 ) -> Imported:  # fmt: skip
-    """Put an archive in the place of the index, then bring it up to date with what is on this machine. Who cares for
-    the notes is shown them before anything is changed, and refuses the archive by raising."""
+    """Put an archive in the place of the index, then bring it up to date with what is on this machine. `look_at`
+    is given the notes before anything is changed, and refuses the archive by raising."""
     with archive.opened(path) as found:
         _check(index, found.manifest, cancel)
         with index.lock.hold("importing", patience=_PATIENCE_S):
-            known = _ref_names(index)
+            known = index.ref_names()
             options = _options(index, found.manifest)
             notes = _put_in_use(index, found, look_at, partial(_tell, progress, cancel, "Unpacking"))
     report = index.index(options, force=False, cancel=cancel, progress=progress)
@@ -186,17 +186,10 @@ def _options(index: ProjectIndex, manifest: Manifest | None = None) -> Options:
     return Options(tests=scope.startswith("t"), vendor=scope[1:2] == "v")
 
 
-def _ref_names(index: ProjectIndex) -> set[str]:
-    with contextlib.suppress(CairnError):
-        opened = index.opened()
-        return opened.store.ref_names() if opened else set()
-    return set()
-
-
 def _index_again(index: ProjectIndex, options: Options, known: set[str], cancel: Cancel) -> list[str]:
     """Refs that were indexed here and are not in the archive."""
     warnings = []
-    for name in sorted(known - _ref_names(index)):
+    for name in sorted(known - index.ref_names()):
         commit = commit_of(index.git, name, cancel)
         if commit is not None:
             report = index.index(options, force=False, cancel=cancel, ref=Tip(name, commit))

@@ -32,7 +32,7 @@ class Job(Struct, frozen=True, array_like=True):
     paths: list[str]
     known: dict[str, list[int]]
     contents: dict[str, bytes] = {}
-    """What git has under a path; what is not here is read from the folder."""
+    """Blobs of git by path; other paths are read from the folder."""
 
 
 def write_frame(stream: IO[bytes], data: bytes) -> None:

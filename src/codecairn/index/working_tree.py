@@ -20,12 +20,11 @@ from codecairn.index.pool import jobs_for
 from codecairn.index.run import Report, Run
 from codecairn.parse.language import language_of
 from codecairn.source.content import Found, Skip, read_text
-from codecairn.source.walk import MARKS, Listing, is_test, list_files
+from codecairn.source.walk import MARKS, Listing
 from codecairn.store.index import Entry, differing_paths
 from codecairn.store.layers import Layer, Scope
 from codecairn.store.view import View, viewing
 
-TEST = "test (include_tests is false)"
 _PROJECT_FILES = frozenset(
     {
         "go.mod", "package.json", "pyproject.toml", "Cargo.toml", "pom.xml", "build.gradle", "CMakeLists.txt",
@@ -48,9 +47,9 @@ class WorkingTree:
         """Bring the whole checkout up to date."""
         run, began = self._run, time.monotonic()
         run.progress(0, 0, "Listing files")
-        head, ref, prefix = self._head()
+        git_state = self._git_state()
         listing = self._list()
-        layer = self._open(listing, prefix)
+        layer = self._open(listing)
         known = run.store.manifest(layer.id)
         extractors = all_readers()
         trusted = known if layer.extractors == extractors and not run.anew else {}
@@ -58,7 +57,7 @@ class WorkingTree:
         counts = self._counts()
         run.report.seconds = time.monotonic() - began
         self._target.writer.finish(
-            layer.id, counts, complete=1, tests=run.options.tests, vendor=run.options.vendor, ref=ref, head=head,
+            layer.id, counts, complete=1, tests=run.options.tests, vendor=run.options.vendor, **git_state,
             extractors=extractors, excluded=dict(listing.excluded), finished_at=time.time(),
             seconds=run.report.seconds, **go_module(self._source.root),
         )  # fmt: skip
@@ -67,48 +66,35 @@ class WorkingTree:
     def update_paths(self, paths: Iterable[str]) -> Report:
         """Bring these paths, and what lies below them, up to date; the checkout has been indexed whole before."""
         run, began = self._run, time.monotonic()
-        head, ref, prefix = self._head()
+        git_state = self._git_state()
         asked = sorted(set(map(_folder_of_mark, paths)))
         listing = self._list(asked)
-        layer = self._target.writer.open_checkout(self._root, prefix)
+        layer = self._target.writer.open_checkout(self._root, self._source.prefix(run.cancel))
         known = run.store.entries_below(layer.id, asked)
         self._read(layer, self._find_changed(listing, known), _missing(known, listing), is_whole=False)
         run.report.seconds = time.monotonic() - began
-        self._target.writer.finish(
-            layer.id, ref=ref, head=head, finished_at=time.time(), **go_module(self._source.root)
-        )
+        self._target.writer.finish(layer.id, **git_state, finished_at=time.time(), **go_module(self._source.root))
         return run.report
 
-    def _head(self) -> tuple[str, str, str]:
-        """HEAD, the name to call it by, and where in the repository the root is. It is read before the files: if it
-        moves meanwhile, the index is stale and knows it."""
-        git, cancel = self._source.git, self._run.cancel
-        try:
-            prefix = git.layout(cancel).prefix
-            head, branch = git.head(cancel) or "", git.branch(cancel)
-        except CairnError:
-            return "", "live", ""
-        return head, branch or head or "live", prefix
+    def _git_state(self) -> dict[str, str]:
+        """HEAD and the name to call it by. It is read before the files: if it moves meanwhile, the index is stale and
+        knows it."""
+        return {"head": self._source.head(self._run.cancel), "ref": self._source.ref(self._run.cancel)}
 
-    def _open(self, listing: Listing, prefix: str) -> Layer:
+    def _open(self, listing: Listing) -> Layer:
         root = self._source.root
         if self._run.store.checkout(self._root) is None and not _is_project(root, listing):
             raise ProjectNotFound(
                 f"No project at {root}: {_why_none(root, listing)}", param="path", left_out=dict(listing.excluded),
                 warnings=listing.warnings, remedy="Name the folder that holds the source.",
             )  # fmt: skip
-        return self._target.writer.open_checkout(self._root, prefix)
+        return self._target.writer.open_checkout(self._root, self._source.prefix(self._run.cancel))
 
     def _list(self, only: list[str] | None = None) -> Listing:
-        source, run = self._source, self._run
         self._listed_at_ns = time.time_ns()
-        listing = list_files(source.root, source.git, source.guard, run.cancel, vendor=run.options.vendor, only=only)
-        if not run.options.tests:
-            kept = [found for found in listing.files if not is_test(found.path)]
-            listing.excluded[TEST] += len(listing.files) - len(kept)
-            listing = Listing(kept, +listing.excluded, listing.warnings)
-        run.report.skipped += listing.excluded
-        run.report.warnings += listing.warnings
+        listing = self._source.list_files(self._run.cancel, self._run.options, only)
+        self._run.report.skipped += listing.excluded
+        self._run.report.warnings += listing.warnings
         return listing
 
     def _find_changed(self, listing: Listing, known: Mapping[str, Entry]) -> list[Found]:
@@ -207,7 +193,7 @@ def _why_none(root: Path, listing: Listing) -> str:
 
 
 def go_module(root: Path) -> dict[str, str | None]:
-    """What go.mod says, where there is one."""
+    """Module and version from go.mod, where there is one."""
     content = read_text(root, "go.mod", _LARGEST_GO_MOD)
     said: dict[str, str | None] = {"module": None, "go_version": None}
     if isinstance(content, Skip):

@@ -1,1 +1,1 @@
-"""What outlives the process. All SQL is here, and the question where data lies is answered here."""
+"""The data that outlives the process. All SQL is here, and so are the names of all folders."""

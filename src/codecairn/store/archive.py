@@ -53,7 +53,7 @@ _NAMES = re.compile(
     r"index\.db|lexical/\.?[A-Za-z0-9][A-Za-z0-9._-]*|vectors/[0-9]+\.(?:rows|signs|sums)|notes/[a-z]+\.jsonl"
 )
 _PASSED_OVER = ".lock"
-"""What tantivy leaves behind is no part of an index."""
+"""Files that tantivy leaves behind are no part of an index."""
 
 Step = Callable[[int, int], None]
 """Told the bytes done, and in all."""
@@ -98,7 +98,7 @@ class Manifest(Struct, frozen=True, kw_only=True):
 
 
 class _Version(Struct, frozen=True):
-    """What every format will have."""
+    """The part that every format has."""
 
     format: int
 
@@ -188,33 +188,22 @@ class Archive:
             raise refused("it is larger than any index")
 
     def unpack(self, folder: Path, step: Step) -> dict[str, bytes]:
-        """Every file into a folder, on the disk when this returns, and the notes. What was written stays where this
-        fails: the folder is the caller's to remove."""
+        """Write every file into a folder, on the disk when this returns; returns the notes. Where it fails, the caller
+        removes the folder."""
         notes: dict[str, bytes] = {}
         done = 0
         _check_room(folder, self.manifest.size)
         for member in self.manifest.members:
-            self._expect(member)
+            name, size = self._tar.next()
+            if (name, size) != (member.name, member.size):
+                raise refused(f"{printable(name)} stands where {member.name} should")
             if member.name.startswith("notes/"):
                 notes[member.name] = b"".join(self._parts(member))
             else:
-                self._store(folder / member.name, member)
+                _store(folder / member.name, self._parts(member))
             step(done := done + member.size, self.manifest.size)
         self._tar.end()
         return notes
-
-    def _store(self, path: Path, member: Member) -> None:
-        try:
-            _store(path, self._parts(member))
-        except OSError as error:
-            raise CairnError(
-                f"The archive cannot be unpacked: {path}: {error.strerror}", remedy="Free space in the data directory."
-            ) from error
-
-    def _expect(self, member: Member) -> None:
-        name, size = self._tar.next()
-        if (name, size) != (member.name, member.size):
-            raise refused(f"{printable(name)} stands where {member.name} should")
 
     def _parts(self, member: Member) -> Iterator[bytes]:
         hasher = blake3()
@@ -312,7 +301,7 @@ class _Tar:
         self._read(-size % _BLOCK)
 
     def end(self) -> None:
-        """That nothing follows but the padding of tar's end."""
+        """Raise if anything follows but the padding of tar's end."""
         if self._read(2 * _BLOCK).strip(b"\0"):
             raise refused("it has more members than it says")
         if self._stream.read(tarfile.RECORDSIZE).strip(b"\0") or self._stream.read(1):
@@ -370,10 +359,15 @@ def _check_room(folder: Path, size: int) -> None:
 
 
 def _store(path: Path, parts: Iterable[bytes]) -> None:
-    path.parent.mkdir(mode=0o700, exist_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
-        for part in parts:
-            file.write(part)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
+            for part in parts:
+                file.write(part)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise CairnError(
+            f"The archive cannot be unpacked: {path}: {error.strerror}", remedy="Free space in the data directory."
+        ) from error

@@ -1,4 +1,4 @@
-"""What an index has of commits, copied: refs, the versions they name, and of the other stores what belongs to those.
+"""A copy of the committed part of an index: refs, the versions they name, and the rows of other stores for those.
 
 Working trees stay behind, with every word that was never committed: nothing is deleted from a copy of the whole, where
 it would still stand between the rows. The database is written anew, row by row, and so are the vectors; documents are
@@ -116,8 +116,8 @@ def refs_of(store: IndexStore) -> list[Layer]:
 
 
 def check_foreign(folder: Path) -> None:
-    """That a database from elsewhere has our tables and nothing else (a trigger would run when we write), is whole,
-    and is of refs alone."""
+    """Raise unless a database from elsewhere has our tables and nothing else (a trigger would run when we write), is
+    whole, and is of refs alone."""
     store = IndexStore(folder)
     try:
         with store.reading() as database:

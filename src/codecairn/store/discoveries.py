@@ -32,7 +32,7 @@ class DiscoveryRow(Struct, frozen=True, kw_only=True):
     content_hash: bytes | None = None
     """Of the symbol's or the file's text; null where that was not known."""
     origin: str | None = None
-    """What it was harvested from."""
+    """The source it was harvested from."""
 
     @property
     def is_bound(self) -> bool:
@@ -66,7 +66,7 @@ class Discoveries:
         return next(iter(self._rows("WHERE id = ?", identity)), None)
 
     def since(self, revision: int) -> list[DiscoveryRow]:
-        """What changed after a revision, oldest first."""
+        """The discoveries that changed after a revision, oldest first."""
         return self._rows("WHERE revision > ? ORDER BY revision, id", revision)
 
     def all(self, type_: str | None = None, module: str | None = None) -> list[DiscoveryRow]:

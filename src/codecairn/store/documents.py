@@ -1,9 +1,9 @@
-"""What the lexical index says, as far as a view shows it.
+"""The answers of the lexical index, as far as a view shows them.
 
 The index holds documents of every branch and worktree. Those of versions that were read for a branch, of which a
 repository with hundreds of branches has thousands and a view shows few, are left out by the one key they all have, and
-the view's own are asked for by theirs. What else is not visible is told by its keys, which are few: a set of a thousand
-keys takes 16 ms a term.
+the view's own are asked for by theirs. Other invisible versions are told by their keys, which are few: a set of a
+thousand keys takes 16 ms a term.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is read from index.db, by any number of threads; writer.py writes it."""
+"""Reads from index.db, by any number of threads; writer.py writes it."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class IndexStore:
         return next(iter(self.layers(BASE, scope)), None)
 
     def refs(self, scope: str) -> list[Layer]:
-        """What is indexed of a repository's branches, tags and commits: the base first, then the others by name."""
+        """The layers of branches, tags and commits: the base first, then the others by name."""
         return self.layers("root = '' AND scope = ? ORDER BY base IS NOT NULL, name", scope)
 
     def overlays(self) -> list[Layer]:

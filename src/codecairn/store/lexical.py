@@ -86,7 +86,7 @@ class Lexical:
                 writer.wait_merging_threads()  # frees tantivy's lock, which an error's traceback would keep
 
     def _writer(self) -> Any:
-        """Who writes holds the project's lock, so tantivy's own is at most a breath behind: a process that is being
+        """The caller holds the project's lock, so tantivy's own is at most a breath behind: a process that is being
         started holds a copy of every open file until it runs its program."""
         deadline = time.monotonic() + _LOCK_PATIENCE_S
         while True:

@@ -1,7 +1,7 @@
 """One writer per index across processes.
 
 The lock is the operating system's, on a file beside the index, so that it is free the moment its owner dies, however
-it dies. What the file says (who, since when, doing what) is for people, and is read without the lock.
+it dies. The text of the file (who, since when, doing what) is for people, and is read without the lock.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class WriterLock:
             self._release()
 
     def owner(self) -> Owner | None:
-        """Who holds it now, if anyone."""
+        """The holder of the lock at this moment, if there is one."""
         if self._file is None and self._is_free():
             return None
         try:

@@ -22,12 +22,12 @@ from codecairn.store.writer import (
 )
 
 NO_STAMP = Stat(0, 0, 0, 0)
-"""What is read from git has no stamp."""
+"""Entries that are read from git have no stamp."""
 _REF = "root = '' AND name = ? AND scope = ?"
 
 
 def gone(path: str) -> Entry:
-    """That a ref has no file where the base has one."""
+    """The entry of a ref that has no file where the base has one."""
     return Entry(path, None, GONE, "", NO_STAMP)
 
 
@@ -52,7 +52,7 @@ class OverlayWriter:
         self, scope: Scope, name: str, base: Layer, versions: Sequence[FileVersion], entries: Iterable[Entry],
         vectors: Vectors, **facts: Any,
     ) -> Layer:  # fmt: skip
-        """A ref over the base, in the place of what was known of it. An entry that says what the base says is none."""
+        """A ref over the base, in the place of what was known of it. Entries equal to the base's are not stored."""
         with self._writing() as database:
             insert_versions(database, versions, vectors)
             layer = _open(database, scope, name, base.id)
@@ -68,7 +68,7 @@ class OverlayWriter:
         self, base: Layer, name: str, versions: Sequence[FileVersion], entries: Sequence[Entry],
         removed: Iterable[str], vectors: Vectors, **facts: Any,
     ) -> Layer:  # fmt: skip
-        """The base at another commit, maybe of another branch. What lies over it shows what it showed before; the
+        """The base at another commit, maybe of another branch. Refs over it show what they showed before; the
         branch that was the base goes on as a ref over the new one."""
         paths = {*(entry.path for entry in entries), *removed}
         with self._writing() as database:
@@ -153,7 +153,7 @@ _NOTHING = {"manifest": f"reason = '{GONE}'", "popularity": "importers = 0"}
 
 
 def _hold(database: sqlite3.Connection, table: str, base: int, paths: Iterable[str]) -> None:
-    """What shows through from the base under these paths is written into every layer over it."""
+    """Write what shows through from the base under these paths into every layer over it."""
     _note_paths(database, paths)
     database.execute(
         f"INSERT OR IGNORE INTO {table} SELECT layer.id, moved.path, {_HELD[table]} FROM layer JOIN moved "  # noqa: S608 - our own names
@@ -165,7 +165,7 @@ def _hold(database: sqlite3.Connection, table: str, base: int, paths: Iterable[s
 def _drop_what_shows_through(
     database: sqlite3.Connection, table: str, base: int, layer: int, paths: Iterable[str] | None = None
 ) -> None:
-    """Where a layer says what the base says, it says nothing."""
+    """Delete the rows of a layer that are equal to the base's."""
     among = ""
     if paths is not None:
         _note_paths(database, paths)

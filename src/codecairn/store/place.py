@@ -47,7 +47,7 @@ _URL = re.compile(r"[a-z+]+://(?:[^@/]+@)?([^:/]+)(?::\d+)?/(.+)", re.I)
 
 @dataclass(frozen=True)
 class Identity:
-    """Who a project is, and a commit that tells its repository from another; None where there is no repository."""
+    """The name of a project, and a commit that tells its repository from another; None where there is no repository."""
 
     who: str
     witness: str | None = None
@@ -114,7 +114,7 @@ def use_epoch(folder: Path, epoch: Path) -> None:
 
 @contextmanager
 def workplace(home: Path) -> Iterator[Path]:
-    """A folder for as long as something is made in it. What a process left that was killed goes after a day."""
+    """A folder for as long as something is made in it. Folders of a process that was killed go after a day."""
     places = private(home / "work")
     for each in places.iterdir():
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""What index.db knows of the vector files: which segments there are, and whose rows stand where."""
+"""The tables about vector files: which segments there are, and whose rows stand where."""
 
 from __future__ import annotations
 
@@ -35,18 +35,11 @@ class Segments:
         with self._store.reading() as database:
             return segments_in(database)
 
-    def of(self, encoder: str) -> Segment | None:
-        return next((each for each in self.all() if each.encoder == encoder), None)
-
     def open(self, encoder: str, dimensions: int) -> Segment:
-        known = self.of(encoder)
+        known = next((each for each in self.all() if each.encoder == encoder), None)
         if known is not None and known.dimensions == dimensions:
             return known
-        with self._store.writing() as database:
-            number = database.execute(
-                "INSERT INTO segment (encoder, dimensions, rows) VALUES (?, ?, 0)", (encoder, dimensions)
-            ).lastrowid
-        return Segment(number or 0, encoder, dimensions, 0)
+        return self._create(encoder, dimensions)
 
     def missing(self, layer: int, segment: Segment) -> list[int]:
         """Visible versions with chunks and no rows in a segment."""
@@ -93,11 +86,13 @@ class Segments:
 
     def begin(self, old: Segment) -> Segment:
         """An empty segment for the same encoder, which nobody looks at before `replace`."""
+        return self._create("", old.dimensions)._replace(encoder=old.encoder)
+
+    def _create(self, encoder: str, dimensions: int) -> Segment:
+        ask = "INSERT INTO segment (encoder, dimensions, rows) VALUES (?, ?, 0)"
         with self._store.writing() as database:
-            number = database.execute(
-                "INSERT INTO segment (encoder, dimensions, rows) VALUES ('', ?, 0)", (old.dimensions,)
-            ).lastrowid
-        return Segment(number or 0, old.encoder, old.dimensions, 0)
+            number = database.execute(ask, (encoder, dimensions)).lastrowid
+        return Segment(number or 0, encoder, dimensions, 0)
 
 
 def segments_in(database: sqlite3.Connection) -> list[Segment]:

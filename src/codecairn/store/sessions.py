@@ -37,7 +37,7 @@ class Access(NamedTuple):
 
 
 class Accessed(NamedTuple):
-    """What is known of the accesses to one file."""
+    """The accesses to one file."""
 
     last: float
     this_week: int

@@ -197,7 +197,7 @@ class Field:
 
     @property
     def held_bytes(self) -> int:
-        """What it takes in memory besides the mapped files."""
+        """Memory that it takes besides the mapped files."""
         return int(self._hidden.nbytes) + _PLACED_BYTES * len(self._ordered)
 
 

@@ -33,7 +33,7 @@ _compressors = _Compressors()
 
 
 class Stat(NamedTuple):
-    """What tells, without reading a file, that it is still the one that was read."""
+    """The stamp of a file: another one means that it may be another than was read."""
 
     size: int
     mtime_ns: int
@@ -55,7 +55,7 @@ class SymbolRow(Struct, frozen=True, array_like=True):
     ordinal: int
     returns: str
     tags: str
-    """What domain-driven design calls it, comma-separated: aggregate, entity, value_object, repository, service."""
+    """Its roles in domain-driven design, comma-separated: aggregate, entity, value_object, repository, service."""
     content_hash: bytes
 
 
@@ -70,7 +70,7 @@ class ChunkRow(Struct, frozen=True, array_like=True):
 
 
 class Links(Struct, frozen=True, array_like=True):
-    """What a file says of others: the raw material of references."""
+    """The references of a file to others, as they are written."""
 
     sites: list[Site]
     imports: list[Import]

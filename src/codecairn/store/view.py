@@ -203,7 +203,7 @@ class View:
         return found
 
     def head(self, file: int) -> str:
-        """What a file says of its package and its imports."""
+        """The lines of a file that name its package and its imports."""
         with reading_version(self._database, file):
             return str(self._part(file, "head"))
 

@@ -1,4 +1,4 @@
-"""What is written to index.db, by the one who holds the lock (lock.py)."""
+"""Writes to index.db, by the holder of the lock (lock.py)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class IndexWriter:
         self, layer: int, versions: Sequence[FileVersion], entries: Iterable[Entry], removed: Iterable[str] = (),
         vectors: Vectors = None,
     ) -> None:  # fmt: skip
-        """One generation, whole or not at all. What it makes invisible stays, marked, until `collect`."""
+        """One generation, whole or not at all. Versions that it makes invisible stay, marked, until `collect`."""
         with self.writing() as database:
             insert_versions(database, versions, vectors)
             before: set[int] = set()
