@@ -107,12 +107,7 @@ class Vectors:
 
     def _compact(self, old: Segment, kept: list[Placed]) -> None:
         new = self._segments.begin(old)
-        rows = self._files.rows(old)
-        taken = [rows[each.first : each.first + each.rows] for each in kept]
-        self._files.write(new, np.concatenate([*taken, np.empty((0, old.dimensions), np.int8)]))
-        ends = np.cumsum([each.rows for each in kept])
-        moved = [each._replace(first=int(end) - each.rows) for each, end in zip(kept, ends, strict=True)]
-        self._segments.replace(old, new, moved)
+        self._segments.replace(old, new, self._files.copy(old, kept, self._files, new))
 
 
 def passages_of(version: FileVersion, encoder: Encoder) -> Iterator[Passage]:

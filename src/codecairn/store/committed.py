@@ -17,7 +17,7 @@ from codecairn.store.index import IndexStore
 from codecairn.store.layers import Layer
 from codecairn.store.lexical import Lexical
 from codecairn.store.schema import SCHEMA, TABLES
-from codecairn.store.segments import Placed, Segment
+from codecairn.store.segments import Placed, Segment, add_rows
 
 _COPIED = {
     "layer": "root = ''",
@@ -36,8 +36,9 @@ _KEYS = {
     "symbol": "file, number",
     "chunk": "file, number",
 }
-_SLICE = 4096
-"""Rows of vectors in memory at a time."""
+_COPIED_ROWS = (
+    "SELECT file, first, rows FROM source.vector WHERE segment = ? AND file IN (SELECT id FROM file) ORDER BY first"
+)
 
 
 def copy_committed(source: IndexStore, folder: Path) -> IndexStore:
@@ -59,44 +60,16 @@ def copy_committed(source: IndexStore, folder: Path) -> IndexStore:
 
 
 def _copy_vectors(database: sqlite3.Connection, source: Path, folder: Path) -> None:
-    import numpy as np  # noqa: PLC0415 - it takes longer to import than a word to find
-
-    from codecairn.store.vectors import VectorFiles  # noqa: PLC0415
+    from codecairn.store.vectors import VectorFiles  # noqa: PLC0415 - numpy takes longer to import than a word to find
 
     before, after = VectorFiles(source / "vectors"), VectorFiles(folder / "vectors")
     for row in database.execute("SELECT * FROM source.segment WHERE encoder <> ''").fetchall():
         old = Segment(*row)
-        if not before.is_whole(old):
-            continue
-        rows, new = before.rows(old), old._replace(rows=0)
-        database.execute("INSERT INTO segment VALUES (?, ?, ?, 0)", new[:3])
-        for each in _slices(database, old):
-            after.write(new, np.concatenate([rows[placed.first : placed.first + placed.rows] for placed in each]))
-            new = _place(database, new, each)
-
-
-def _slices(database: sqlite3.Connection, segment: Segment) -> Iterator[list[Placed]]:
-    ask = (
-        "SELECT file, first, rows FROM source.vector WHERE segment = ? AND file IN (SELECT id FROM file) ORDER BY first"
-    )
-    part, size = list[Placed](), 0
-    for row in database.execute(ask, (segment.number,)).fetchall():
-        part.append(Placed(*row))
-        size += part[-1].rows
-        if size >= _SLICE:
-            yield part
-            part, size = [], 0
-    if part:
-        yield part
-
-
-def _place(database: sqlite3.Connection, segment: Segment, moved: list[Placed]) -> Segment:
-    at = segment.rows
-    for each in moved:
-        database.execute("INSERT INTO vector VALUES (?, ?, ?, ?)", (segment.number, each.file, at, each.rows))
-        at += each.rows
-    database.execute("UPDATE segment SET rows = ? WHERE number = ?", (at, segment.number))
-    return segment._replace(rows=at)
+        if before.is_whole(old):
+            new = old._replace(rows=0)
+            database.execute("INSERT INTO segment VALUES (?, ?, ?, ?)", new)
+            placed = [Placed(*each) for each in database.execute(_COPIED_ROWS, (old.number,))]
+            add_rows(database, new, before.copy(old, placed, after, new))
 
 
 def write_documents(store: IndexStore, folder: Path, step: Callable[[int, int], None]) -> None:

@@ -28,6 +28,8 @@ from codecairn.store.segments import Placed, Segment
 
 _GRACE_S = 60.0
 _SUM_BYTES = 4
+_SLICE = 256
+"""Versions whose rows are in memory at a time while they are copied."""
 _RESCORED = 1000
 """Rows at least whose angle is worked out, of those that share most signs with the query. With 400 of 100,000 the
 twenty nearest are found 996 times in 1,000."""
@@ -61,6 +63,17 @@ class VectorFiles:
                 file.write(np.ascontiguousarray(data).tobytes())
                 file.flush()
                 os.fsync(file.fileno())
+
+    def copy(self, segment: Segment, placed: Sequence[Placed], to: VectorFiles, new: Segment) -> list[Placed]:
+        """Copy the rows of these versions behind the last one of another segment; returns where they stand there."""
+        rows, moved, at = self.rows(segment), list[Placed](), new.rows
+        for part in (placed[first : first + _SLICE] for first in range(0, len(placed), _SLICE)):
+            taken = [rows[each.first : each.first + each.rows] for each in part]
+            to.write(new._replace(rows=at), np.concatenate(taken))
+            for each in part:
+                moved.append(each._replace(first=at))
+                at += each.rows
+        return moved
 
     def rows(self, segment: Segment) -> Rows:
         return self._map(segment, "rows", segment.dimensions).view(np.int8)
