@@ -39,6 +39,7 @@ MASKED_AT = {
 _TRIES = 12
 _WEIGHED = 40
 """Fewer chunks than are weighed of any part of a project: tests and documents have a share of their own."""
+NO_SUCH_WORD = "zqvxnosuchword"
 CURSORS = ("next_cursor", "nextCursor")
 """May name an index; that there is one is compared."""
 
@@ -101,7 +102,7 @@ def narrow(truth: Reference, draw: Callable[[], Asked]) -> Asked:
         suppressed = value["metadata"].get("suppressed_duplicate_count", 0)
         if value["statistics"]["total_results"] + suppressed < _WEIGHED:
             return _about_a_result(asked, value["results"])
-    return Asked(asked.tool, {**asked.arguments, "query": "no such words anywhere"})
+    return Asked(asked.tool, {**asked.arguments, "query": NO_SUCH_WORD})
 
 
 def _about_a_result(asked: Asked, results: list[dict[str, Any]]) -> Asked:
@@ -188,7 +189,7 @@ def differences(got: Any, wanted: Any, where: str = "") -> list[str]:
 
 _CUT = {"cut", "nextStartLine", "filesLeft", "linesLeft", "omitted_files"}
 _LENGTHS = _CUT | {"endLine", "count", "next_cursor", "nextCursor", "commits", "result_completeness", "folders"}
-_SHORTENED = re.compile(r"… \([\d,]+ characters more\)$")
+_SHORTENED = re.compile(r"…(?: \([\d,]+ characters more\))?$")
 
 
 def _without_cuts(value: dict[str, Any]) -> dict[str, Any]:

@@ -259,7 +259,7 @@ class Worker:
             return
         self._result.judged["live"] += 1
         if answer.is_error:
-            if None not in contents:
+            if not any(each is None or b"\0" in each for each in contents):
                 self._wrong(number, asked, "the file was there all the time", answer, None)
         elif len(contents) == 1 and not _is_content(answer.value, contents[0]):
             self._wrong(number, asked, "the file never had this content", answer, str(contents[0]))
