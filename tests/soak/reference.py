@@ -164,7 +164,7 @@ def shared_results(tool: str, value: dict[str, Any]) -> dict[str, Any]:
 
 def _is_part(item: dict[str, Any]) -> bool:
     """Whether a part of a text is shown for want of room, at its start or around a line."""
-    return bool(item["content_cut"]) or "…" in item["content"]
+    return bool(item["content_cut"]) or "…" in item["content"] or item["content_start_line"] != item["line_start"]
 
 
 def _place(file: dict[str, Any]) -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 TOOLS = tools.standard().tools
 ENTRIES = [*TOOLS, "resource", "prompt"]
 _SCHEMA_SHARE, _INVALID_SHARE, _FIXED_SHARE = 0.05, 0.06, 0.6
+_NOT_YET = ("Not indexed", "being indexed")
 _UNREADY = ("overlay_not_ready", "index_in_progress", "index_not_ready", "-32002", "-32003")
 
 
@@ -312,8 +313,9 @@ def _is_refusal(answer: Answer) -> bool:
 def _is_unready(answer: Answer) -> bool:
     """Whether an answer says that the ref is not indexed at this moment."""
     if not answer.is_error:
-        return any("Not indexed" in each for each in (answer.value.get("metadata") or {}).get("warnings", []))
-    return error_code(answer) in _UNREADY or "Not indexed" in answer.text or "being indexed" in answer.text
+        warnings = (answer.value.get("metadata") or {}).get("warnings", [])
+        return any(words in each for each in warnings for words in _NOT_YET)
+    return error_code(answer) in _UNREADY or any(words in answer.text for words in _NOT_YET)
 
 
 def _is_content(value: dict[str, Any], content: bytes | None) -> bool:
