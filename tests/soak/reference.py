@@ -176,7 +176,7 @@ def differences(got: Any, wanted: Any, where: str = "") -> list[str]:
     the length of names and times that are masked."""
     if isinstance(got, dict) and isinstance(wanted, dict):
         if not where and (_CUT & {*got, *wanted}):
-            got, wanted = _without_cuts(got), _without_cuts(wanted)
+            got, wanted = _as_far_as(_without_cuts(got), wanted), _as_far_as(_without_cuts(wanted), got)
         names = sorted({*got, *wanted})
         parts = [differences(got.get(name, "∅"), wanted.get(name, "∅"), f"{where}.{name}") for name in names]
     elif isinstance(got, list) and isinstance(wanted, list) and _are_alike(got, wanted, where):
@@ -199,6 +199,13 @@ def _without_cuts(value: dict[str, Any]) -> dict[str, Any]:
     if isinstance(metadata, dict):
         kept["metadata"] = {name: each for name, each in metadata.items() if name not in _LENGTHS}
     return kept
+
+
+def _as_far_as(value: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """A value whose file, if it has one, is no longer than the other's."""
+    if "file" not in value or "file" not in other:
+        return value
+    return {**value, "file": {**value["file"], "content": value["file"]["content"][: len(other["file"]["content"])]}}
 
 
 def _are_alike(got: list[Any], wanted: list[Any], where: str) -> bool:
