@@ -19,7 +19,7 @@ from codecairn.store.layers import Layer, Scope
 from codecairn.store.overlays import OverlayWriter
 from codecairn.store.version import FileVersion
 from codecairn.store.view import Opened, View, viewing
-from codecairn.store.writer import IndexWriter
+from codecairn.store.writer import Content, IndexWriter
 from codecairn.words import analysed
 from tests.support.indexes import LastingWorkers, contents, documents, faults, project_index
 from tests.support.repo import Repo
@@ -161,6 +161,6 @@ def test_a_version_loads_as_it_was_written(text: str, path: str, tmp_path_factor
     if version is None:
         return
     store = IndexStore.create(tmp_path_factory.mktemp("store"))
-    IndexWriter(store).insert([version])
+    IndexWriter(store).insert(Content([version]))
     assert contents(store.load(version.id)) == contents(version)
     store.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -14,7 +13,7 @@ from codecairn.source.content import Skip
 from codecairn.store.index import Entry
 from codecairn.store.lexical import Writing
 from codecairn.store.version import FileVersion, Stat
-from codecairn.store.writer import Vectors
+from codecairn.store.writer import Content, Vectors
 
 UNCHANGED = "unchanged"
 FAILED = frozenset({"failed", "slow to parse", Skip.UNREADABLE, Skip.CHANGING})
@@ -22,17 +21,7 @@ FAILED = frozenset({"failed", "slow to parse", Skip.UNREADABLE, Skip.CHANGING})
 _FIRST_BATCH_S, _LONGEST_BATCH_S = 1.0, 8.0
 _BATCH_BYTES = 6_000_000
 
-Publish = Callable[..., None]
-"""Takes versions, the entries that name them, and their vectors."""
-
-
-class Last(NamedTuple):
-    """The part that is left when all outcomes have been taken, to be published in one generation."""
-
-    versions: list[FileVersion]
-    entries: list[Entry]
-    gone: set[str]
-    vectors: Vectors
+Publish = Callable[[Content], None]
 
 
 class Batch:
@@ -90,9 +79,9 @@ class Batch:
         versions, self._versions, self._bytes = self._versions, [], 0
         vectors = self._make_searchable(versions)
         if self._publish is None:
-            self._run.target.writer.insert(versions, vectors)
+            self._run.target.writer.insert(Content(versions, vectors=vectors))
         else:
-            self._publish(versions, self._entries, vectors=vectors)
+            self._publish(Content(versions, self._entries, vectors=vectors))
             self._entries = []
         self._interval = min(self._interval * 2, _LONGEST_BATCH_S)
         self._due = time.monotonic() + self._interval
@@ -116,8 +105,9 @@ class Batch:
         vectors = self._run.target.vectors
         return vectors.of(versions) if vectors is not None else None
 
-    def finish(self) -> Last:
+    def finish(self) -> Content:
+        """The part that is left, to be published in one generation."""
         versions, self._versions = self._versions, []
         vectors = self._make_searchable(versions)
         self._run.cancel.check()
-        return Last(versions, self._entries, self._gone, vectors)
+        return Content(versions, self._entries, self._gone, vectors)

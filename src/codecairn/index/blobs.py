@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from codecairn.index.batch import Batch, Last
+from codecairn.index.batch import Batch
 from codecairn.index.digest import LARGEST_FILE, Outcome, reader_version
 from codecairn.index.pool import jobs_for
 from codecairn.index.run import Run
@@ -15,18 +15,19 @@ from codecairn.source.objects import Blob, Entry, Missing, TooLarge, blobs
 from codecairn.store import index as store_index
 from codecairn.store.overlays import NO_STAMP
 from codecairn.store.version import version_id
+from codecairn.store.writer import Content
 
 _ROUND_BYTES = 8 << 20
 """Of blobs in memory at a time."""
 
 
-def read_entries(run: Run, prefix: str, entries: Mapping[str, Entry], *, on_branch: bool = False) -> Last:
+def read_entries(run: Run, prefix: str, entries: Mapping[str, Entry], *, on_branch: bool = False) -> Content:
     """Read these entries, by path, for a layer to name; versions that were not known are written, and unseen."""
     known = {} if run.anew else _find_known(run, prefix, entries)
     unread = {path: entry for path, entry in entries.items() if path not in known}
     if not unread and not run.store.unsearchable(list(known.values())):
         named = [store_index.Entry(path, file, "", "", NO_STAMP) for path, file in known.items()]
-        return Last([], named, set(), None)
+        return Content(entries=named)
     with run.target.lexical.writing() as writing:
         batch = Batch(run, writing, on_branch=on_branch)
         for path, file in known.items():

@@ -29,7 +29,7 @@ from codecairn.source.trees import RULE_NAMES, TreeSieve, rule_files, sieve_of
 from codecairn.source.walk import is_test
 from codecairn.store.index import differing_paths
 from codecairn.store.layers import Layer, Scope
-from codecairn.store.overlays import OverlayWriter, gone
+from codecairn.store.overlays import OverlayWriter
 from codecairn.store.view import View, viewing
 
 log = logging.getLogger("codecairn.index")
@@ -142,26 +142,25 @@ class Refs:
 
     def _create_base(self, tip: Tip) -> Layer:
         change = self._whole(tip)
-        last = read_entries(self._run, self._scope.prefix, change.entries)
+        content = read_entries(self._run, self._scope.prefix, change.entries)
         facts = self._facts(tip, change)
-        base = self._writer.found_base(self._scope, tip.name, last.versions, last.entries, last.vectors, **facts)
+        base = self._writer.found_base(self._scope, tip.name, content, **facts)
         with viewing(self._store, self._run.target.lexical, str(self._run.source.root), self._is_blocked) as folder:
             return self._finish(base, folder, differing_paths(self._store, base, folder.layer) if folder else ())
 
     def _move(self, base: Layer, tip: Tip) -> Layer:
         change = self._between(base, tip)
-        last = read_entries(self._run, self._scope.prefix, change.entries)
+        content = read_entries(self._run, self._scope.prefix, change.entries)
         facts = self._facts(tip, change)
         with self._viewing(base) as before:  # as it was: what is published meanwhile is not seen in it
-            moved = self._writer.move(base, tip.name, last.versions, last.entries, change.gone, last.vectors, **facts)
+            moved = self._writer.move(base, tip.name, content._replace(removed=change.gone), **facts)
             return self._finish(moved, before, change.paths)
 
     def _lay(self, tip: Tip, base: Layer) -> Layer:
         change = self._between(base, tip)
-        last = read_entries(self._run, self._scope.prefix, change.entries, on_branch=True)
+        content = read_entries(self._run, self._scope.prefix, change.entries, on_branch=True)
         facts = self._facts(tip, change)
-        entries = [*last.entries, *map(gone, sorted(change.gone))]
-        layer = self._writer.lay(self._scope, tip.name, base, last.versions, entries, last.vectors, **facts)
+        layer = self._writer.lay(self._scope, tip.name, base, content._replace(removed=change.gone), **facts)
         with self._viewing(base) as below:
             return self._finish(layer, below, change.paths)
 

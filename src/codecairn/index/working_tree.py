@@ -116,8 +116,8 @@ class WorkingTree:
             with self._target.lexical.writing() as writing:
                 batch = Batch(run, writing, None if layer.complete else partial(writer.publish, layer.id))
                 self._digest(layer, changed, batch)
-                last = batch.finish()
-                writer.publish(layer.id, last.versions, last.entries, removed=gone | last.gone, vectors=last.vectors)
+                left = batch.finish()
+                writer.publish(layer.id, left._replace(removed=gone.union(left.removed)))
         run.make_vectors(layer.id, is_whole=is_whole)
         self._target.collect()
 

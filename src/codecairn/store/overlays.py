@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from codecairn.store.index import Entry, IndexStore
 from codecairn.store.layers import Layer, Scope, layers_in
 from codecairn.store.schema import GONE
-from codecairn.store.version import FileVersion, Stat
+from codecairn.store.version import Stat
 from codecairn.store.writer import (
-    Vectors,
+    Content,
     delete_layer,
     files_of,
     insert_versions,
@@ -36,43 +36,35 @@ class OverlayWriter:
         self._store = store
         self._writing = store.writing
 
-    def found_base(
-        self, scope: Scope, name: str, versions: Sequence[FileVersion], entries: Iterable[Entry], vectors: Vectors,
-        **facts: Any,
-    ) -> Layer:  # fmt: skip
-        """The first base of a scope."""
+    def found_base(self, scope: Scope, name: str, content: Content, **facts: Any) -> Layer:
+        """Create the first base of a scope."""
         with self._writing() as database:
-            insert_versions(database, versions, vectors)
+            insert_versions(database, content)
             layer = _open(database, scope, name, None)
-            for entry in entries:
+            for entry in content.entries:
                 write_entry(database, layer, entry)
             return _publish(database, layer, facts)
 
-    def lay(
-        self, scope: Scope, name: str, base: Layer, versions: Sequence[FileVersion], entries: Iterable[Entry],
-        vectors: Vectors, **facts: Any,
-    ) -> Layer:  # fmt: skip
-        """A ref over the base, in the place of what was known of it. Entries equal to the base's are not stored."""
+    def lay(self, scope: Scope, name: str, base: Layer, content: Content, **facts: Any) -> Layer:
+        """Lay a ref over the base, in the place of its former layer. Paths that are no more become tombstones, and
+        entries equal to the base's are not stored."""
         with self._writing() as database:
-            insert_versions(database, versions, vectors)
+            insert_versions(database, content)
             layer = _open(database, scope, name, base.id)
             before = files_of(database, layer)
             database.execute("DELETE FROM manifest WHERE layer = ?", (layer,))
-            for entry in entries:
+            for entry in (*content.entries, *map(gone, sorted(content.removed))):
                 write_entry(database, layer, entry)
             _drop_what_shows_through(database, "manifest", base.id, layer)
-            mark_unnamed(database, before | {each.id for each in versions})
+            mark_unnamed(database, before | {each.id for each in content.versions})
             return _publish(database, layer, facts)
 
-    def move(
-        self, base: Layer, name: str, versions: Sequence[FileVersion], entries: Sequence[Entry],
-        removed: Iterable[str], vectors: Vectors, **facts: Any,
-    ) -> Layer:  # fmt: skip
-        """The base at another commit, maybe of another branch. Refs over it show what they showed before; the
+    def move(self, base: Layer, name: str, content: Content, **facts: Any) -> Layer:
+        """Move the base to another commit, maybe of another branch. Refs over it show what they showed before; the
         branch that was the base goes on as a ref over the new one."""
-        paths = {*(entry.path for entry in entries), *removed}
+        paths = {*(entry.path for entry in content.entries), *content.removed}
         with self._writing() as database:
-            insert_versions(database, versions, vectors)
+            insert_versions(database, content)
             if name != base.name:
                 _rename(database, base, name)
             before = {each for path in paths for each in named_at(database, base.id, path)}
@@ -80,11 +72,11 @@ class OverlayWriter:
             database.executemany(
                 "DELETE FROM manifest WHERE layer = ? AND path = ?", [(base.id, path) for path in sorted(paths)]
             )
-            for entry in entries:
+            for entry in content.entries:
                 write_entry(database, base.id, entry)
             for each in _overlays_of(database, base.id):
                 _drop_what_shows_through(database, "manifest", base.id, each, paths)
-            mark_unnamed(database, before | {each.id for each in versions})
+            mark_unnamed(database, before | {each.id for each in content.versions})
             return _publish(database, base.id, facts)
 
     def count(self, layer: Layer, importers: Mapping[str, int]) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -20,6 +20,16 @@ Vectors = tuple[Segment, list[Placed]] | None
 """Where the vectors of versions stand that are written with them."""
 
 
+class Content(NamedTuple):
+    """Versions, where their vectors stand, and the changes of a manifest: written in one transaction."""
+
+    versions: Sequence[FileVersion] = ()
+    entries: Sequence[Entry] = ()
+    removed: Collection[str] = ()
+    """Paths that are no more."""
+    vectors: Vectors = None
+
+
 class IndexWriter:
     def __init__(self, store: IndexStore) -> None:
         self.writing = store.writing
@@ -31,11 +41,11 @@ class IndexWriter:
         assert layer is not None
         return layer
 
-    def insert(self, versions: Sequence[FileVersion], vectors: Vectors = None) -> None:
-        """Versions that nothing names yet, and so nobody sees; they are collected if nothing ever does."""
+    def insert(self, content: Content) -> None:
+        """Insert versions that nothing names yet, and so nobody sees; they are collected if nothing ever does."""
         with self.writing() as database:
-            insert_versions(database, versions, vectors)
-            mark_unnamed(database, {each.id for each in versions})
+            insert_versions(database, content)
+            mark_unnamed(database, {each.id for each in content.versions})
 
     def announce(self, ids: Iterable[int]) -> None:
         """Versions that are about to get documents: if the database never gets to know, those are dropped again."""
@@ -46,18 +56,15 @@ class IndexWriter:
                 [(each,) for each in ids],
             )
 
-    def publish(
-        self, layer: int, versions: Sequence[FileVersion], entries: Iterable[Entry], removed: Iterable[str] = (),
-        vectors: Vectors = None,
-    ) -> None:  # fmt: skip
+    def publish(self, layer: int, content: Content) -> None:
         """One generation, whole or not at all. Versions that it makes invisible stay, marked, until `collect`."""
         with self.writing() as database:
-            insert_versions(database, versions, vectors)
+            insert_versions(database, content)
             before: set[int] = set()
-            for entry in entries:
+            for entry in content.entries:
                 before |= named_at(database, layer, entry.path)
                 write_entry(database, layer, entry)
-            for path in removed:
+            for path in content.removed:
                 before |= named_at(database, layer, path)
                 database.execute("DELETE FROM manifest WHERE layer = ? AND path = ?", (layer, path))
             mark_unnamed(database, before)
@@ -124,10 +131,10 @@ def set_facts(database: sqlite3.Connection, layer: int, facts: Mapping[str, Any]
     database.execute(f"UPDATE layer SET {columns} WHERE id = ?", (*values, layer))  # noqa: S608 - our own names
 
 
-def insert_versions(database: sqlite3.Connection, versions: Sequence[FileVersion], vectors: Vectors) -> None:
-    if vectors is not None:
-        add_rows(database, *vectors)
-    ordered = sorted(versions, key=lambda each: each.id)
+def insert_versions(database: sqlite3.Connection, content: Content) -> None:
+    if content.vectors is not None:
+        add_rows(database, *content.vectors)
+    ordered = sorted(content.versions, key=lambda each: each.id)
     database.executemany("DELETE FROM dropped WHERE file = ?", [(each.id,) for each in ordered])
     database.executemany(
         "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, NULL, ?)",
