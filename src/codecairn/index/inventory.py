@@ -32,10 +32,7 @@ def indexed_roots(home: Path) -> list[IndexedRoot]:
 
 
 def _folders(home: Path) -> list[Path]:
-    try:
-        return sorted(each for each in (home / "indexes").iterdir() if each.is_dir())
-    except FileNotFoundError:
-        return []
+    return sorted(each for each in (home / "indexes").glob("*") if each.is_dir())
 
 
 def _roots(folder: Path) -> Iterator[IndexedRoot]:

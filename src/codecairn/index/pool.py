@@ -30,6 +30,10 @@ _MOST_WAITING = 48
 """Outcomes read and not yet written: what bounds memory, whatever the size of the repository."""
 
 
+_Done = queue.Queue[Outcome | CairnError | None]
+"""Outcomes as workers hand them over; None where one has no more."""
+
+
 class Workers:
     """A few workers, started when first needed and kept until `close`, so that a file saved is read at once."""
 
@@ -46,7 +50,7 @@ class Workers:
         waiting: queue.SimpleQueue[Job] = queue.SimpleQueue()
         for job in jobs:
             waiting.put(job)
-        done: queue.Queue[Outcome | CairnError | None] = queue.Queue(_MOST_WAITING)
+        done: _Done = queue.Queue(_MOST_WAITING)
         stop = threading.Event()
         for worker in workers:
             threading.Thread(target=worker.serve, args=(waiting, done, stop), daemon=True).start()
@@ -74,9 +78,7 @@ class Workers:
             worker.end()
 
 
-def _arriving(
-    done: queue.Queue[Outcome | CairnError | None], workers: list[_Worker], cancel: Cancel
-) -> Iterator[Outcome]:
+def _arriving(done: _Done, workers: list[_Worker], cancel: Cancel) -> Iterator[Outcome]:
     left = len(workers)
     while left:
         cancel.check()
@@ -103,12 +105,7 @@ class _Worker:
         self._is_busy = False
         self._turn = threading.Lock()
 
-    def serve(
-        self,
-        waiting: queue.SimpleQueue[Job],
-        done: queue.Queue[Outcome | CairnError | None],
-        stop: threading.Event,
-    ) -> None:
+    def serve(self, waiting: queue.SimpleQueue[Job], done: _Done, stop: threading.Event) -> None:
         """Jobs until there are none left; then a None, so that who waits knows."""
         self._is_busy = True
         try:
@@ -208,9 +205,7 @@ def _loss(path: str, *, stalled: bool) -> Outcome:
     return Outcome(path, reason="failed", detail="the parser crashed on it")
 
 
-def _hand_over(
-    item: Outcome | CairnError | None, done: queue.Queue[Outcome | CairnError | None], stop: threading.Event
-) -> None:
+def _hand_over(item: Outcome | CairnError | None, done: _Done, stop: threading.Event) -> None:
     while not stop.is_set():
         try:
             done.put(item, timeout=0.2)
@@ -235,12 +230,8 @@ def jobs_for(
     size = max(1, min(32, len(ordered) // (MOST_WORKERS * 4) or 1))
     return [
         Job(
-            str(root),
-            prefix,
-            algorithm,
-            part,
-            {path: known[path] for path in part if path in known},
+            str(root), prefix, algorithm, part, {path: known[path] for path in part if path in known},
             {path: given[path] for path in part if path in given},
         )
         for part in (ordered[at : at + size] for at in range(0, len(ordered), size))
-    ]
+    ]  # fmt: skip

@@ -52,7 +52,8 @@ class Lexical:
         with _translating(folder):
             self._footers.check()
             self._index = tantivy.Index.open(str(folder))
-            self._index.register_tokenizer("terms", _whitespace())
+            terms = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
+            self._index.register_tokenizer("terms", terms)
             self._index.config_reader("manual")
         self.schema = self._index.schema
 
@@ -169,12 +170,6 @@ def _schema() -> Any:
         builder.add_text_field(field, tokenizer_name="terms", index_option="freq")
     builder.add_text_field("uses", tokenizer_name="terms", index_option="basic")
     return builder.build()
-
-
-def _whitespace() -> Any:
-    from tantivy import TextAnalyzerBuilder, Tokenizer  # noqa: PLC0415
-
-    return TextAnalyzerBuilder(Tokenizer.whitespace()).build()
 
 
 def size_of(folder: Path) -> int:
