@@ -15,7 +15,7 @@
                   those of them whose own text is part of the signature (`template<…>`)
     between       node types between a doc comment and its definition (attributes): in its extent, not its signature
     comments      node types of comments; a run of them directly above a definition is its doc
-    markers       comment markers to take off a doc, longest first
+    markers       comment markers to take off a doc, longest first; `closers` those that end a comment
     tagged        true where docs are written in XML: its tags are taken off, what they refer to is kept
     apart         how a comment begins that is a doc even with a blank line below it
     sigils        what a name may begin with besides a letter
@@ -33,21 +33,21 @@
 
 In `definitions` a pattern captures the whole definition as @function, @method, @class, @struct, @interface, @trait,
 @enum, @type, @const, @var, @field or @module, its name as @name, and may capture @body (the signature ends there, or
-leaves it out where the name comes after), @returns, and @owner (the type a method belongs to, where it stands outside
-it; several are joined). A container that is no symbol of its own but names what it holds (`impl T`, `extension T`) is
-@scope with @name, or without where it only makes what it holds members (an anonymous type); with @body its name
-refers to a type, and what that extends or implements is told before. Where two patterns capture one name (or one
-binding) the pattern written first wins; a name that an earlier @import pattern brings in is no definition. Further
-patterns: @package (where the unit is a folder it names only files at the top; several in one match are joined; with
-@scope it is one block of it, and a file with blocks of several packages has them as scopes); @import with @module
-(several in one match are joined) and optionally @imported, @alias, @wildcard, @exported, where `(#set! imported
-"default")` or `(#set! alias "default")` says what no node spells, and without @module the file exports a name of its
-own under another; @binding with @of (its type) or @made (what constructs it); @documented with @doc where the doc
-stands inside; @local, a stretch without a name whose variables are no symbols (an anonymous function, a loop);
+leaves it out where the name comes after; one that stands after the definition ends it), @returns, and @owner (the type
+a method belongs to, where it stands outside it; several are joined). A container that is no symbol of its own but names
+what it holds (`impl T`, `extension T`) is @scope with @name, or without where it only makes what it holds members (an
+anonymous type); with @body its name refers to a type, and what that extends or implements is told before. Where two
+patterns capture one name (or one binding) the pattern written first wins; a name that an earlier @import pattern brings
+in is no definition. Further patterns: @package (where the unit is a folder it names only files at the top; several in
+one match are joined; with @scope it is one block of it, and a file with blocks of several packages has them as scopes);
+@import with @module (several in one match are joined) and optionally @imported, @alias, @wildcard, @exported, where
+`(#set! imported "default")` or `(#set! alias "default")` says what no node spells, and without @module the file exports
+a name of its own under another; @binding with @of (its type) or @made (what constructs it); @documented with @doc where
+the doc stands inside; @local, a stretch without a name whose variables are no symbols (an anonymous function, a loop);
 @itself, an owner that stands for the module and is no part of names. A definition may also capture @prototype (it is
-none where the file has the function itself), @static (it belongs to its owner itself, not to instances) and
-@parameters (whose count tells apart the clauses of different functions), or @declared (no function, only the types of
-the one whose first clause follows).
+none where the file has the function itself), @static (it belongs to its owner itself, not to instances) and @parameters
+(whose count tells apart the clauses of different functions), or @declared (no function, only the types of the one whose
+first clause follows).
 
 In `references` the name node itself is captured: @calls, @imports, @implements, @extends or @references. A node
 captured twice is what comes first in that list; names of definitions are left out. @applied is a call where a bracket
@@ -202,6 +202,7 @@ class Extraction(Struct, frozen=True, forbid_unknown_fields=True):
     between: frozenset[str] = frozenset()
     comments: frozenset[str] = frozenset({"comment"})
     markers: tuple[str, ...] = ()
+    closers: tuple[str, ...] = ("*/",)
     tagged: bool = False
     apart: tuple[str, ...] = ()
     sigils: str = "$@"

@@ -157,7 +157,7 @@ def _signature(each: Definition, language: Language, source: bytes) -> str:
     if language.data.heads:
         text = _heads(each.node, language, source) + text
     if start < end < each.name_start:
-        text += "{…}" + source[each.body_end : stop].decode("utf-8", "replace")
+        text += "{…}" + source[each.body.end_byte : stop].decode("utf-8", "replace")
     if each.body_start is None:
         text = text.split("\n\n", 1)[0]
     flat = (

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from codecairn.parse.kinds import CALLABLE
+from codecairn.parse.language import family
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.references import Found, references_to
 from codecairn.resolve.rules import rules_of
@@ -128,7 +129,7 @@ def _home(declared: Candidate, homes: list[Candidate]) -> Candidate | None:
 
 
 def _are_akin(one: FileRow, other: FileRow) -> bool:
-    return one.language == other.language or bool(_headers(one) and _headers(other))
+    return family(one.language) == family(other.language)
 
 
 def _headers(file: FileRow) -> tuple[str, ...]:
