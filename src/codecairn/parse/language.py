@@ -60,6 +60,7 @@ hold where none is given. In expressions with NAME that word stands for the name
                   (below the module that the manifest names), "crate", "package" (declared in the files), "include"
                   (a file), or "none"
     reexports     true where what a file imports can be imported from it
+    prefix        an expression for what an include may write before the path of a file
     manifest      the file that says where modules are; `manifest_name` the expression for the module's name in it
     endings       of files that an import leaves out, with the dot; `index` stems of files that stand for their folder
     shares        whose top-level names are seen without an import: those of the "file", its "folder", its "package" or
@@ -131,6 +132,7 @@ _TYPE = r"[\w>\]?*&]" + "".join(rf"(?<!\b{word})" for word in _NO_TYPE) + r"\s+[
 class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     imports: Literal["dotted", "path", "folder", "crate", "package", "include", "none"] = "none"
     reexports: bool = False
+    prefix: str = ""
     manifest: str = ""
     manifest_name: str = ""
     endings: tuple[str, ...] = ()

@@ -185,6 +185,7 @@ class Modules:
         return Module(tuple(each.id for each in files)) if files else None
 
     def _include(self, scope: Importing, module: str) -> Module | None:
+        module = re.sub(f"^(?:{scope.rules.prefix})", "", module)
         near = posixpath.normpath(posixpath.join(posixpath.dirname(scope.row.path), module))
         if near in self.files:
             return Module((self.files[near].id,))
