@@ -1,7 +1,8 @@
 """Languages, each one TOML file in `languages/`; no other file names one.
 
     name          the language, as answers spell it; `title` as people write it, `aliases` other names they give it
-    like          another language: what is not said here is as there, and the queries here come before those there
+    like          another language: what is not said here is as there, but for how it is known (`title`, `aliases`,
+                  `filenames`, `shebangs`, `shared`), and the queries here come before those there
     family        languages of one family see each other's names
     extensions    file endings without the dot; `filenames` whole names; `shebangs` interpreters
     fences        what a code fence calls it where that is not the name, by ending
@@ -28,6 +29,8 @@
     definitions   a tree-sitter query, see below
     references    a tree-sitter query
     noise         expressions whose groups the grammar cannot read (attribute macros): it is given blanks instead
+    within        an expression whose group is the only code in a file of another form (the script blocks of a page):
+                  the rest is blank to the grammar
     embedded      a tree-sitter query for @embedded: bracketed stretches the grammar leaves as bare tokens (the items
                   handed to a macro), read once more as code of their own
 
@@ -190,6 +193,7 @@ class Extraction(Struct, frozen=True, forbid_unknown_fields=True):
     definitions: str
     references: str
     noise: tuple[str, ...] = ()
+    within: str = ""
     embedded: str = ""
     separator: str = "."
     member_separator: str = ""
@@ -219,6 +223,9 @@ class LanguageData(Extraction, frozen=True, forbid_unknown_fields=True):
     test_files: tuple[str, ...] = ()
     entry_files: tuple[str, ...] = ()
     resolve: NameRules = NameRules()
+
+
+_NOT_NEWLINE = re.compile(rb"[^\n]")
 
 
 class Language:
@@ -265,8 +272,23 @@ class Language:
     def _noise(self) -> list[re.Pattern[bytes]]:
         return [re.compile(each.encode(), re.VERBOSE) for each in self.data.noise]
 
+    @cached_property
+    def _within(self) -> re.Pattern[bytes]:
+        return re.compile(self.data.within.encode(), re.VERBOSE | re.IGNORECASE)
+
+    def code(self, source: bytes) -> bytes:
+        """The source with blanks for what is no code of the language, every byte and line in its place."""
+        if not self.data.within:
+            return source
+        parts, end = list[bytes](), 0
+        for match in self._within.finditer(source):
+            parts += _NOT_NEWLINE.sub(b" ", source[end : match.start(1)]), match[1]
+            end = match.end(1)
+        return b"".join([*parts, _NOT_NEWLINE.sub(b" ", source[end:])])
+
     def readable(self, source: bytes) -> bytes:
         """The source as the grammar is to read it, every byte in its place."""
+        source = self.code(source)
         spans = [
             match.span(match.lastindex)
             for expression in self._noise
@@ -332,9 +354,12 @@ def languages() -> dict[str, Language]:
 def _whole(table: dict[str, Any], tables: dict[str, dict[str, Any]]) -> dict[str, Any]:
     if "like" not in table:
         return table
-    model = tables[table["like"]]
+    model = {key: value for key, value in tables[table["like"]].items() if key not in _ITS_OWN}
     queries = {each: table.get(each, "") + model[each] for each in ("definitions", "references")}
     return {key: value for key, value in (model | table | queries).items() if key != "like"}
+
+
+_ITS_OWN = frozenset({"title", "aliases", "filenames", "shebangs", "shared"})
 
 
 @cache

@@ -7,7 +7,7 @@ import re
 from fnmatch import fnmatchcase
 from typing import Protocol
 
-from codecairn.parse.language import NameRules, languages
+from codecairn.parse.language import NameRules, family, languages
 from codecairn.rank.filters import module_of
 from codecairn.resolve.known import ASKED_FIRST, Known
 from codecairn.resolve.values import Module
@@ -132,7 +132,9 @@ class Modules:
     def _script(self, scope: Importing, base: str) -> Module | None:
         ending = max((each for each in scope.rules.endings if base.endswith(each)), key=len, default="")
         bare = base.removesuffix(ending)
-        return self._at(scope, bare) or (self._at(scope, base) if bare != base else None)
+        found = self._at(scope, bare) or (self._at(scope, base) if bare != base else None)
+        whole = self.files.get(posixpath.normpath(base)) if found is None else None
+        return Module((whole.id,)) if whole and family(whole.language) == family(scope.row.language) else found
 
     def _folder(self, scope: Importing, module: str) -> Module | None:
         found = self._declared_module(scope.rules, posixpath.dirname(scope.row.path))

@@ -39,6 +39,9 @@ class FileScope:
         self.symbols = symbols
         self.compiled: CompiledRules = rules_of(row.language)
         self.rules: NameRules = self.compiled.rules
+        language = languages().get(row.language)
+        if language is not None and language.data.within:
+            text = language.code(text.encode("utf-8", "replace")).decode("utf-8", "replace")
         self.source = Source(text, self.compiled.opaque, self.compiled.word, self.rules.separators, self.rules.sigils)
         self._links = links
         self._variables: dict[str, list[Variable]] = {}
