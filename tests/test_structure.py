@@ -265,7 +265,7 @@ SPELLED_LIKE_A_LANGUAGE = {
     "context/stack.py": {"python"},  # Poetry's name for the interpreter, among dependencies
     "index/run.py": {"go"},  # a directive of go.mod
     "resolve/source.py": {"go"},  # a word that may stand before a call
-    "source/walk.py": {"cpp", "java", "php", "scala", "swift"},  # endings
+    "source/walk.py": {"cpp", "dart", "java", "php", "scala", "swift"},  # endings
 }
 
 

@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from codecairn.cancel import Cancel
 from codecairn.parse.facts import Import
-from codecairn.parse.language import NameRules, languages
+from codecairn.parse.language import languages
+from codecairn.parse.name_rules import NameRules
 from codecairn.rank.filters import module_of
 from codecairn.resolve.known import Known, known
 from codecairn.resolve.modules import Modules

@@ -7,7 +7,8 @@ import re
 from fnmatch import fnmatchcase
 from typing import Protocol
 
-from codecairn.parse.language import NameRules, family, languages
+from codecairn.parse.language import family, languages
+from codecairn.parse.name_rules import NameRules
 from codecairn.rank.filters import module_of
 from codecairn.resolve.known import ASKED_FIRST, Known
 from codecairn.resolve.values import Module

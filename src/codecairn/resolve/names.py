@@ -18,6 +18,7 @@ from codecairn.resolve.values import (
     either,
 )
 from codecairn.store.version import SymbolRow
+from codecairn.store.view import FileRow
 
 if TYPE_CHECKING:
     from codecairn.resolve.engine import Engine
@@ -59,8 +60,16 @@ class Names:
             tops = [(row, symbol) for row, symbol in self._engine.named(name)
                     if row.language == scope.row.language and symbol.kind not in ("field",)]  # fmt: skip
             if len({symbol.path for _, symbol in tops}) == 1:
-                return Definition(tops[0][0].id, tops[0][1].number), "unique_name"
+                return self._first_seen(scope, tops), "unique_name"
         return None, "same_file"
+
+    def _first_seen(self, scope: FileScope, tops: list[tuple[FileRow, SymbolRow]]) -> Definition:
+        """Of definitions of one path, that of a file which is imported, else the first by its file's path."""
+        if len(tops) > 1:
+            modules = [self._engine.modules.named(scope, each.module) for each in scope.all_imports]
+            seen = {file for module in modules if module is not None for file in module.files}
+            tops = sorted(tops, key=lambda each: (each[0].id not in seen, each[0].path, each[1].number))
+        return Definition(tops[0][0].id, tops[0][1].number)
 
     def _innermost(
         self, scope: FileScope, name: str, position: int, wants: str, *, reads: bool

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from codecairn.parse.language import NameRules, languages
+from codecairn.parse.language import languages
+from codecairn.parse.name_rules import NameRules
 from codecairn.resolve.source import MARK
 
 

@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple
 
 from codecairn.parse.facts import Binding, Import, Site
 from codecairn.parse.kinds import CALLABLE, TYPES
-from codecairn.parse.language import NameRules, languages
+from codecairn.parse.language import languages
+from codecairn.parse.name_rules import NameRules
 from codecairn.resolve.rules import CompiledRules, rules_of
 from codecairn.resolve.source import Source, Span
 from codecairn.store.version import LinkTable, SymbolRow
@@ -44,6 +45,7 @@ class FileScope:
             text = language.code(text.encode("utf-8", "replace")).decode("utf-8", "replace")
         self.source = Source(text, self.compiled.opaque, self.compiled.word, self.rules.separators, self.rules.sigils)
         self._links = links
+        self.all_imports = links.imports
         self._variables: dict[str, list[Variable]] = {}
         self._blocks: dict[int, Span] = {}
         self._by_line: dict[frozenset[str], list[SymbolRow | None]] = {}
@@ -60,13 +62,13 @@ class FileScope:
     def imports(self) -> dict[str, list[Import]]:
         """What is imported, by the name it has here."""
         found: dict[str, list[Import]] = defaultdict(list)
-        for each in self._links.imports:
+        for each in self.all_imports:
             found["*" if each.name == "*" else self.local_name(each)].append(each)
         return found
 
     def imports_of(self, name: str) -> list[Import]:
         """The imports in which a name is written, whatever it is called here."""
-        return [each for each in self._links.imports if name in (each.name, each.alias) or each.module.endswith(name)]
+        return [each for each in self.all_imports if name in (each.name, each.alias) or each.module.endswith(name)]
 
     @cached_property
     def wildcards(self) -> list[Import]:
