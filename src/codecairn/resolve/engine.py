@@ -68,16 +68,16 @@ UNREACHED = Bound(None, is_reached=False)
 
 
 class Engine:
-    def __init__(self, view: View, cancel: Cancel | None = None, steps: int = MOST_STEPS) -> None:
+    def __init__(self, view: View, cancel: Cancel, steps: int = MOST_STEPS) -> None:
         self.view = view
-        self.cancel = Cancel() if cancel is None else cancel
+        self.cancel = cancel
         self.known: Known = known(view)
         self.modules = Modules(view, self.known)
         self.names = Names(self)
         self.expressions = Expressions(self)
         self.types = Types(self)
         self.members = Members(self)
-        self.budget = Budget(self.cancel, steps)
+        self.budget = Budget(cancel, steps)
         self._waiting: dict[object, int] = {}
         self._first = 0
         self._leads_back_to = _NOWHERE
