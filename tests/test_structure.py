@@ -210,7 +210,7 @@ KEPT_FOR_GOOD = {
     "parse/language.py:_by_text": "one table of the languages",
     "parse/sites.py:_path_characters": "one a language",
     "parse/sites.py:_backwards": "one a language",
-    "parse/version.py:_installed": "one a grammar",
+    "parse/version.py:_installed_version": "one a grammar",
     "parse/version.py:extractor_version": "one a language",
     "paths.py:_blocked_patterns": "one a choice of settings, sixty-four at most",
     "resolve/rules.py:rules_of": "one a language",

@@ -82,7 +82,7 @@ def matches_in(language: Language, roots: list[Any], source: bytes) -> Found:
         elif role == "documented":
             found.docs[captures["documented"][0].start_byte] = text_of(captures["doc"][0], source)
         elif role == "local":
-            found.definitions.append(_unnamed("local", captures["local"][0]))
+            found.definitions.append(_nameless_scope("local", captures["local"][0]))
         elif role == "package":
             _take_package(found, captures, language, source)
         elif role == "itself":
@@ -138,7 +138,7 @@ def _local_variables(told: list[tuple[str, str, int, Any]]) -> set[int]:
 def _take_package(found: Found, captures: Any, language: Language, source: bytes) -> None:
     name = _path(captures["package"], language, source)
     if "scope" in captures:
-        found.packages.append(_unnamed("scope", captures["scope"][0], name))
+        found.packages.append(_nameless_scope("scope", captures["scope"][0], name))
     elif not found.package:
         found.package = name
 
@@ -146,7 +146,7 @@ def _take_package(found: Found, captures: Any, language: Language, source: bytes
 def _take_definition(found: Found, seen: set[int], kind: str, captures: Any, language: Language, source: bytes) -> None:
     node = captures[kind][0]
     if "name" not in captures:
-        found.definitions.append(_unnamed("scope", node))
+        found.definitions.append(_nameless_scope("scope", node))
         return
     parameters = captures.get("parameters")
     told: set[str] = set()  # `const f = memo(function f() {…})` says one name twice
@@ -178,7 +178,7 @@ def _path(nodes: Iterable[Any], language: Language, source: bytes) -> str:
     return language.data.separator.join(text_of(node, source) for node in nodes)
 
 
-def _unnamed(kind: str, node: Any, name: str = "") -> Definition:
+def _nameless_scope(kind: str, node: Any, name: str = "") -> Definition:
     return Definition(
         kind=kind, name=name, start=node.start_byte, end=node.end_byte, name_start=-1, name_line=0, node=node,
         body=None, returns="", owner="", is_scope=True,

@@ -63,7 +63,7 @@ def recounted(before: View, after: View, changed: Collection[str], cancel: Cance
 
     What a file imports is found otherwise only where it names something that came or went: whoever does has the name
     in its text, and is looked at anew. Where a change may move what any import means, all are."""
-    names = _touched(before, after, changed)
+    names = _changed_names(before, after, changed)
     counts = before.counts()
     if names is None or len(names) > _MOST_TOUCHED:
         whole = importers(after, cancel)
@@ -80,7 +80,7 @@ def recounted(before: View, after: View, changed: Collection[str], cancel: Cance
     return {path: counts.get(path, 0) + change for path, change in delta.items() if change}
 
 
-def _touched(before: View, after: View, changed: Collection[str]) -> set[str] | None:
+def _changed_names(before: View, after: View, changed: Collection[str]) -> set[str] | None:
     """The names by which an import may mean something else than before; None where any import may."""
     names: set[str] = set()
     rules = [each.data.resolve for each in languages().values()]
@@ -124,7 +124,7 @@ class ImportedFiles:
         self.known = among
         self._modules = Modules(view, among)
         self._held: dict[tuple[str, Module, str], Iterable[int]] = {}
-        self._passed_on: dict[int, frozenset[str]] = {}
+        self._reexported: dict[int, frozenset[str]] = {}
 
     def by_path(self, path: str) -> set[int]:
         """The other files that the file of a path imports."""
@@ -171,20 +171,20 @@ class ImportedFiles:
         """Whether a module has something of its own, or passes something on, that is named as a module in it is;
         `mod name;` only says that the inner one is there."""
         own = self._defining(module, name, but="module")
-        return bool(own) or any(name in self._passed(file) for file in module.files)
+        return bool(own) or any(name in self._reexports(file) for file in module.files)
 
     def _defining(self, module: Module, name: str, but: str = "") -> list[int]:
         named = self.known.named(self._view, name)
         found = {row.id for row, symbol in named if symbol.parent < 0 and symbol.kind != but}
         return [file for file in module.files if file in found]
 
-    def _passed(self, file: int) -> frozenset[str]:
-        if file not in self._passed_on:
+    def _reexports(self, file: int) -> frozenset[str]:
+        if file not in self._reexported:
             row = self.known.rows[file]
             own = Importer(row, rules_of(row.language).rules)
             others = (each for each in self._imports(file) if not self._is_itself(own, each.module))
-            self._passed_on[file] = frozenset(each.alias or each.name for each in others)
-        return self._passed_on[file]
+            self._reexported[file] = frozenset(each.alias or each.name for each in others)
+        return self._reexported[file]
 
     def _is_itself(self, importer: Importer, path: str) -> bool:
         """Whether a module imports from itself, as `from . import inner` does: what it passes on is the inner one."""

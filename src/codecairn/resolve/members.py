@@ -64,18 +64,18 @@ class Members:
         if isinstance(value, Instance):
             return self.of_type(value.of, name)
         if isinstance(value, Parent):
-            return self._inherited(value.of, name)
+            return self._find_above(value.of, name)
         if isinstance(value, Definition):
             symbol = self._engine.symbol(value)
             if symbol.kind in VARIABLES:
                 held = self._engine.types.typed(value)
                 if held is not None and held != value and not isinstance(held, Local):
                     return self.of(held, name)
-            declared = self._declared_module(value) if symbol.kind == "module" else None
+            declared = self._module_of_declaration(value) if symbol.kind == "module" else None
             return self.exported(declared, name, wants) if declared else self.of_type(value, name, wants)
         return OUTSIDE if isinstance(value, Outside | Elements) else None
 
-    def _declared_module(self, definition: Definition) -> Module | None:
+    def _module_of_declaration(self, definition: Definition) -> Module | None:
         """The file that `mod name;` says is there."""
         scope = self._engine.scope(definition.file)
         if scope.rules.imports != "crate":
@@ -98,11 +98,11 @@ class Members:
         own = self.own_member(definition, name, wants)
         if own is not None and not self._is_assigned(own):
             return own
-        above = self._inherited(definition, name)
+        above = self._find_above(definition, name)
         is_callable = isinstance(above, Definition) and self._engine.symbol(above).kind in CALLABLE
         return above if own is None or is_callable else own
 
-    def _inherited(self, definition: Definition, name: str) -> Definition | Outside | None:
+    def _find_above(self, definition: Definition, name: str) -> Definition | Outside | None:
         """What the first of the types above has of a name; that one assigns it is less than that a type above it
         defines it."""
         lineage, assigned = self.lineage(definition), None
@@ -215,9 +215,9 @@ class Members:
 
     def exported(self, module: Module, name: str, wants: str = "any") -> Value | None:
         question = ("exported", module, name, wants)
-        return self._engine.once(question, lambda: self._exported(module, name, wants))
+        return self._engine.once(question, lambda: self._find_export(module, name, wants))
 
-    def _exported(self, module: Module, name: str, wants: str) -> Value | None:
+    def _find_export(self, module: Module, name: str, wants: str) -> Value | None:
         for file in self._defining(module, name):
             if (found := self.top(self._engine.scope(file), name, wants)) is not None:
                 return found
@@ -253,12 +253,12 @@ class Members:
         found: Value | None = known.answer(key, ASKED_FIRST)
         if found is not ASKED_FIRST:
             return found
-        value = self._imported(scope, each, wants)
+        value = self._find_import(scope, each, wants)
         if value is not None or not self._engine.is_waiting:
             known.keep(key, value)
         return value
 
-    def _imported(self, scope: FileScope, each: Import, wants: str) -> Value | None:
+    def _find_import(self, scope: FileScope, each: Import, wants: str) -> Value | None:
         if not each.module:
             return self.top(scope, each.name, wants)
         module = self._engine.modules.named(scope, each.module)

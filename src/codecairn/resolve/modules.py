@@ -40,11 +40,11 @@ class Modules:
         found: Module | None = self._known.answer(key, ASKED_FIRST)
         if found is not ASKED_FIRST:
             return found
-        return self._known.keep(key, self._found(scope, module) if module else None)
+        return self._known.keep(key, self._find(scope, module) if module else None)
 
-    def _found(self, scope: Importing, module: str) -> Module | None:
-        ways = {"dotted": self._dotted, "path": self._path, "folder": self._folder, "crate": self._crate,
-                "package": self._package, "include": self._include}  # fmt: skip
+    def _find(self, scope: Importing, module: str) -> Module | None:
+        ways = {"dotted": self._by_dots, "path": self._by_path, "folder": self._by_folder, "crate": self._by_crate,
+                "package": self._by_package, "include": self._by_include}  # fmt: skip
         way = ways.get(scope.rules.imports)
         return way(scope, module) if way is not None else None
 
@@ -76,7 +76,7 @@ class Modules:
 
     # One way each.
 
-    def _dotted(self, scope: Importing, module: str) -> Module | None:
+    def _by_dots(self, scope: Importing, module: str) -> Module | None:
         folder = posixpath.dirname(scope.row.path)
         dots = len(module) - len(module.lstrip("."))
         parts = [part for part in module.lstrip(".").split(".") if part]
@@ -123,7 +123,7 @@ class Modules:
         is_folder = scope.rules.imports == "dotted" and base in self._known.ancestors
         return Module((), base) if is_folder else None
 
-    def _path(self, scope: Importing, module: str) -> Module | None:
+    def _by_path(self, scope: Importing, module: str) -> Module | None:
         folder = posixpath.dirname(scope.row.path)
         if module.startswith("."):
             return self._script(scope, posixpath.join(folder, module))
@@ -137,8 +137,8 @@ class Modules:
         whole = self.files.get(posixpath.normpath(base)) if found is None else None
         return Module((whole.id,)) if whole and family(whole.language) == family(scope.row.language) else found
 
-    def _folder(self, scope: Importing, module: str) -> Module | None:
-        found = self._declared_module(scope.rules, posixpath.dirname(scope.row.path))
+    def _by_folder(self, scope: Importing, module: str) -> Module | None:
+        found = self._module_around(scope.rules, posixpath.dirname(scope.row.path))
         if found is None:
             return None
         prefix, root = found
@@ -149,7 +149,7 @@ class Modules:
         files = tuple(each.id for each in beside if each.language == language and not _is_test_file(each))
         return Module(files) if files else None
 
-    def _declared_module(self, rules: NameRules, folder: str) -> tuple[str, str] | None:
+    def _module_around(self, rules: NameRules, folder: str) -> tuple[str, str] | None:
         """The module around a folder and where it is rooted. Folders may be nested deeper than calls may be."""
         passed, found = list[tuple[str, str]](), None
         while (rules.manifest, folder) not in self._declared:
@@ -166,7 +166,7 @@ class Modules:
         self._declared.update(dict.fromkeys(passed, found))
         return found
 
-    def _crate(self, scope: Importing, module: str) -> Module | None:
+    def _by_crate(self, scope: Importing, module: str) -> Module | None:
         own = [part for part in module_of(scope.row).split("::") if part]
         crate = [] if scope.row.path.startswith("src/") else own[:1]
         parts = module.split("::")
@@ -183,11 +183,11 @@ class Modules:
                 return Module(tuple(each.id for each in files), "::".join(base))
         return None
 
-    def _package(self, scope: Importing, module: str) -> Module | None:
+    def _by_package(self, scope: Importing, module: str) -> Module | None:
         files = self._known.packages.get((scope.row.language, module.strip("\\").strip(".")))
         return Module(tuple(each.id for each in files)) if files else None
 
-    def _include(self, scope: Importing, module: str) -> Module | None:
+    def _by_include(self, scope: Importing, module: str) -> Module | None:
         module = re.sub(f"^(?:{scope.rules.prefix})", "", module)
         near = posixpath.normpath(posixpath.join(posixpath.dirname(scope.row.path), module))
         if near in self.files:

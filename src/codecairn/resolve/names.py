@@ -153,16 +153,16 @@ class Names:
         before = [each for each in variables if each.position <= position] or variables
         found, here = list[Value | None](), scope.indent(position)
         for each in sorted(before, key=lambda each: -each.position):
-            found.append(self._declared(scope, name, each))
+            found.append(self._declaration(scope, name, each))
             if scope.indent(each.position) <= here and found[-1] not in (None, LOCAL):
                 break
         return either(found) or LOCAL
 
-    def _declared(self, scope: FileScope, name: str, variable: Variable) -> Value | None:
+    def _declaration(self, scope: FileScope, name: str, variable: Variable) -> Value | None:
         question = ("variable", scope.row.id, variable.position)
-        return self._engine.once(question, lambda: self._declared_at(scope, name, variable))
+        return self._engine.once(question, lambda: self._declaration_at(scope, name, variable))
 
-    def _declared_at(self, scope: FileScope, name: str, variable: Variable) -> Value | None:
+    def _declaration_at(self, scope: FileScope, name: str, variable: Variable) -> Value | None:
         position = variable.position
         if variable.kind == "generic":
             constraint = re.compile(r"[\w$]+\s+extends\s+([^,>=?]+)").match(scope.source.code, position)
@@ -173,14 +173,14 @@ class Names:
                 if self._is_variadic(scope, name, position):
                     return Elements(each.type, scope.row.id, position)
                 value = self._engine.types.value(scope, each.type, position)
-                return self._entered(value) if _AS.search(scope.source.code, max(0, position - 20), position) else value
+                return self._enter(value) if _AS.search(scope.source.code, max(0, position - 20), position) else value
         return self.given(scope, name, position)
 
     def _is_variadic(self, scope: FileScope, name: str, position: int) -> bool:
         code = scope.source.code
         return code[position - 1 : position] == "*" or code[position + len(name) :][:5].lstrip().startswith("...")
 
-    def _entered(self, value: Value | None) -> Value | None:
+    def _enter(self, value: Value | None) -> Value | None:
         """What `with` gives: what the context manager's entry returns, or what it was made to yield."""
         if isinstance(value, Elements):
             return self._engine.expressions.element(value)

@@ -35,9 +35,9 @@ def rules_of(language: str) -> CompiledRules:
         rules, re.compile("|".join(rules.opaque)), re.compile(rules.word),
         re.compile(rules.head) if rules.head else None, re.compile(rules.keys),
         re.compile(rules.narrowing) if rules.narrowing else None, re.compile(f"(?:{rules.quoted})$"),
-        *map(_marked, (rules.blocks, rules.parameters, rules.taken_apart, rules.expressions, rules.generics)),
+        *map(_compile_marked, (rules.blocks, rules.parameters, rules.taken_apart, rules.expressions, rules.generics)),
     )  # fmt: skip
 
 
-def _marked(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+def _compile_marked(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(each.replace("NAME", f"{MARK}+"), re.MULTILINE) for each in patterns)

@@ -177,20 +177,20 @@ class FileScope:
 
     def variables(self, name: str) -> list[Variable]:
         if name not in self._variables:
-            self._variables[name] = [*self._found(name)]
+            self._variables[name] = [*self._find_variables(name)]
         return self._variables[name]
 
-    def _found(self, name: str) -> list[Variable]:
+    def _find_variables(self, name: str) -> list[Variable]:
         places, compiled = self.source.declarable(name), self.compiled
         if not places:
             return []
         text, begins = self.source.marked(places, len(name), self.rules.reach)
         kinds: tuple[tuple[tuple[re.Pattern[str], ...], Callable[[int], Variable | None]], ...] = (
             (compiled.blocks, self._block), (compiled.parameters, self._parameter),
-            (compiled.taken_apart, self._taken_apart), (compiled.expressions, self._expression),
+            (compiled.taken_apart, self._from_pattern), (compiled.expressions, self._expression),
             (compiled.generics, self._generic),
         )  # fmt: skip
-        found = [declared(_origin(begins, at)) for patterns, declared in kinds for at in _named(patterns, text)]
+        found = [declared(_origin(begins, at)) for patterns, declared in kinds for at in _positions(patterns, text)]
         fields = self._field_lines(name) if self.rules.implicit_members else ()
         return [each for each in found if each and each.span.size and self.source.line_of(each.position) not in fields]
 
@@ -233,7 +233,7 @@ class FileScope:
             return Variable(self.body(function), at, "parameter") if function else None
         return self._with_body(at, brackets)
 
-    def _taken_apart(self, at: int) -> Variable | None:
+    def _from_pattern(self, at: int) -> Variable | None:
         brackets = self.source.around(at)
         while brackets is not None and self.source.code[brackets.start] in "{[":
             inner, brackets = brackets, self.source.around(brackets.start)
@@ -358,7 +358,7 @@ def _origin(begins: list[tuple[int, int]], at: int) -> int:
     return start + at - joined
 
 
-def _named(patterns: tuple[re.Pattern[str], ...], text: str) -> Iterator[int]:
+def _positions(patterns: tuple[re.Pattern[str], ...], text: str) -> Iterator[int]:
     return (match.start("n") for pattern in patterns for match in pattern.finditer(text))
 
 
