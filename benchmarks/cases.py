@@ -38,7 +38,7 @@ def resolving(files: dict[str, str]) -> Iterator[Engine]:
             assert opened is not None
             with viewing(opened.store, opened.lexical, str(root), project.guard.blocks) as view:
                 assert view is not None
-                yield Engine(view)
+                yield Engine(view, Cancel())
         finally:
             project.index.close()
 

@@ -98,7 +98,7 @@ def bind(
     rows = []
     for view in views(project):
         for seen in chosen:
-            binding, _ = bound_to_symbol(view, seen.qualified, seen.path)
+            binding, _ = bound_to_symbol(view, seen.qualified, seen.path, Cancel())
             rows.append((remember(project.discoveries, Draft("rule", f"About {seen.name}", None, binding)).row, seen))
     return rows
 

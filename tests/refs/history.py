@@ -165,7 +165,7 @@ class History:
 def told(view: View) -> dict[str, Any]:
     """All that tools answer from."""
     files = list(view.files())
-    engine = Engine(view)
+    engine = Engine(view, Cancel())
     return {
         "files": [tuple(file) for file in files],
         "extent": view.extent,

@@ -67,7 +67,7 @@ def resolving(root: Path, home: Path, files: dict[str, str]) -> Iterator[Engine]
         assert opened is not None
         with viewing(opened.store, opened.lexical, str(project.root), project.guard.blocks) as view:
             assert view is not None
-            yield Engine(view)
+            yield Engine(view, Cancel())
     finally:
         project.index.close()
 

@@ -9,6 +9,7 @@ from codecairn.context.modules import ModuleFile, ModulePage, ModulePages
 from codecairn.context.overview import Folder, Hot, KeyModule, Overview
 from codecairn.context.stack import Manifest, commands_of, entries_of
 from codecairn.index.standing import Standing
+from codecairn.parse.formats import display_name
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow
 from codecairn.text import one_line
@@ -18,10 +19,6 @@ _LONGEST_NAME = 200
 _ENTRIES = 8
 _LANGUAGES = 6
 _PLACES = {"test": "tests", "prose": "documents", "beside": "beside the product"}
-_LANGUAGE_NAMES = {
-    "cpp": "C++", "csharp": "C#", "javascript": "JavaScript", "php": "PHP", "rst": "reStructuredText",
-    "text": "plain text", "tsx": "TSX", "typescript": "TypeScript",
-}  # fmt: skip
 
 
 def code(text: str) -> str:
@@ -36,10 +33,6 @@ def code(text: str) -> str:
 
 def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def language_name(language: str) -> str:
-    return _LANGUAGE_NAMES.get(language, language.capitalize())
 
 
 def section(title: str, rows: Iterable[str], omitted: int = 0, what: str = "") -> str:
@@ -91,7 +84,7 @@ def bare_page(project: str, about: str, manifests: list[Manifest], stands: Stand
 def _facts(value: Overview) -> Iterator[str]:
     survey = value.survey
     languages = [
-        f"{language_name(name)} {counted(files, 'file')}, {counted(lines, 'line')}"
+        f"{display_name(name)} {counted(files, 'file')}, {counted(lines, 'line')}"
         for name, files, lines in survey.languages
     ]
     more = len(languages) - _LANGUAGES
@@ -127,7 +120,7 @@ def _entries(value: Overview) -> Iterator[str]:
 
 def _folder(each: Folder) -> str:
     kind = f", {_PLACES[each.place]}" if each.place in _PLACES else ""
-    line = f"- {code(each.name + '/')} {counted(each.files, 'file')}, mostly {language_name(each.language)}{kind}"
+    line = f"- {code(each.name + '/')} {counted(each.files, 'file')}, mostly {display_name(each.language)}{kind}"
     if not each.inner:
         return line
     inner = ", ".join(f"{code(name + '/')} {files:,}" for name, files in each.inner)

@@ -17,6 +17,7 @@ import hashlib
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from codecairn.cancel import Cancel
 from codecairn.errors import AmbiguousSymbol, SymbolNotFound
 from codecairn.memory.discoveries import Binding
 from codecairn.rank.filters import qualified_name
@@ -42,9 +43,9 @@ class Verdict(NamedTuple):
     lines: tuple[int, int] | None = None
 
 
-def bound_to_symbol(view: View, name: str, path: str | None) -> tuple[Binding, FileRow]:
+def bound_to_symbol(view: View, name: str, path: str | None, cancel: Cancel) -> tuple[Binding, FileRow]:
     """The binding to the symbol that a caller means; raises where there is none, or more than one."""
-    definition = picked(Engine(view), name, path)
+    definition = picked(Engine(view, cancel), name, path)
     file, symbol = view.file(definition.file), view.symbol(definition.file, definition.number)
     assert file is not None
     assert symbol is not None
@@ -100,7 +101,7 @@ def _of_symbol(row: DiscoveryRow, view: View | None) -> Verdict:
 def _of_unseen(row: DiscoveryRow, name: str, view: View) -> Verdict:
     """For a symbol that was named before there was an index to look it up in: what it was then is not known."""
     try:
-        binding, _ = bound_to_symbol(view, name, row.path)
+        binding, _ = bound_to_symbol(view, name, row.path, Cancel())
     except AmbiguousSymbol as error:
         return Verdict("unknown", error.message, row.path)
     except SymbolNotFound:

@@ -66,7 +66,7 @@ def extents_of(symbols: list[Symbol], above: Iterable[int]) -> list[Extent]:
 
 def chunks_of(extents: list[Extent], text: Lines) -> list[Chunk]:
     """Chunks in the order of the file, the outer before what is in it."""
-    whole = _nested(extents, text.count)
+    whole = _nest(extents, text.count)
     _join_blanks(whole, text, _CLOSING)
     if whole.inner and not text.text(1, whole.inner[0].start - 1).strip():
         whole.inner[0].start = 1
@@ -81,7 +81,7 @@ def chunks_of(extents: list[Extent], text: Lines) -> list[Chunk]:
     return sorted(chunks, key=lambda each: (each.start_line, -each.end_line))
 
 
-def _nested(extents: list[Extent], lines: int) -> _Stretch:
+def _nest(extents: list[Extent], lines: int) -> _Stretch:
     whole = _Stretch(1, lines, -1, is_module=True)
     stack = [whole]
     taken = 0
@@ -152,7 +152,7 @@ def own_lines(chunks: list[Chunk]) -> list[list[tuple[int, int]]]:
     stack: list[int] = []
     at = 1
 
-    def told(until: int) -> None:
+    def close(until: int) -> None:
         nonlocal at
         if stack and at <= until:
             own[stack[-1]].append((at, until))
@@ -160,11 +160,11 @@ def own_lines(chunks: list[Chunk]) -> list[list[tuple[int, int]]]:
 
     for each in order:
         while stack and chunks[stack[-1]].end_line < chunks[each].start_line:
-            told(chunks[stack[-1]].end_line)
+            close(chunks[stack[-1]].end_line)
             stack.pop()
-        told(chunks[each].start_line - 1)
+        close(chunks[each].start_line - 1)
         stack.append(each)
     while stack:
-        told(chunks[stack[-1]].end_line)
+        close(chunks[stack[-1]].end_line)
         stack.pop()
     return own

@@ -22,8 +22,8 @@ class Definition:
     name_start: int
     name_line: int
     node: Any
-    body_start: int | None
-    body_end: int
+    body: Any
+    """Its node, or None."""
     returns: str
     owner: str
     is_scope: bool = False
@@ -40,7 +40,11 @@ class Definition:
 
     @property
     def adds_to_type(self) -> bool:
-        return self.is_scope and self.body_start is not None
+        return self.is_scope and self.body is not None
+
+    @property
+    def body_start(self) -> int | None:
+        return None if self.body is None else self.body.start_byte
 
 
 @dataclass(slots=True)
@@ -78,7 +82,7 @@ def matches_in(language: Language, roots: list[Any], source: bytes) -> Found:
         elif role == "documented":
             found.docs[captures["documented"][0].start_byte] = text_of(captures["doc"][0], source)
         elif role == "local":
-            found.definitions.append(_unnamed("local", captures["local"][0]))
+            found.definitions.append(_nameless_scope("local", captures["local"][0]))
         elif role == "package":
             _take_package(found, captures, language, source)
         elif role == "itself":
@@ -134,7 +138,7 @@ def _local_variables(told: list[tuple[str, str, int, Any]]) -> set[int]:
 def _take_package(found: Found, captures: Any, language: Language, source: bytes) -> None:
     name = _path(captures["package"], language, source)
     if "scope" in captures:
-        found.packages.append(_unnamed("scope", captures["scope"][0], name))
+        found.packages.append(_nameless_scope("scope", captures["scope"][0], name))
     elif not found.package:
         found.package = name
 
@@ -142,7 +146,7 @@ def _take_package(found: Found, captures: Any, language: Language, source: bytes
 def _take_definition(found: Found, seen: set[int], kind: str, captures: Any, language: Language, source: bytes) -> None:
     node = captures[kind][0]
     if "name" not in captures:
-        found.definitions.append(_unnamed("scope", node))
+        found.definitions.append(_nameless_scope("scope", node))
         return
     parameters = captures.get("parameters")
     told: set[str] = set()  # `const f = memo(function f() {…})` says one name twice
@@ -156,13 +160,11 @@ def _take_definition(found: Found, seen: set[int], kind: str, captures: Any, lan
         if not name or name in told:  # no name: the parser put in what a broken text leaves out
             continue
         told.add(name)
-        body = captures.get("body")
         found.definitions.append(
             Definition(
                 kind=kind, name=name, start=node.start_byte, end=node.end_byte,
                 name_start=name_node.start_byte, name_line=name_node.start_point[0] + 1, node=node,
-                body_start=body[0].start_byte if body else None,
-                body_end=body[0].end_byte if body else 0,
+                body=captures["body"][0] if "body" in captures else None,
                 returns=first_text(captures, "returns", source) if "returns" in captures else "",
                 owner=prefix or (_path(captures["owner"], language, source) if "owner" in captures else ""),
                 is_scope=kind == "scope",
@@ -176,10 +178,10 @@ def _path(nodes: Iterable[Any], language: Language, source: bytes) -> str:
     return language.data.separator.join(text_of(node, source) for node in nodes)
 
 
-def _unnamed(kind: str, node: Any, name: str = "") -> Definition:
+def _nameless_scope(kind: str, node: Any, name: str = "") -> Definition:
     return Definition(
         kind=kind, name=name, start=node.start_byte, end=node.end_byte, name_start=-1, name_line=0, node=node,
-        body_start=None, body_end=0, returns="", owner="", is_scope=True,
+        body=None, returns="", owner="", is_scope=True,
     )  # fmt: skip
 
 

@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 from codecairn.parse.chunks import LONGEST_REMAINDER
 from codecairn.parse.facts import Chunk, FileFacts
+from codecairn.parse.formats import documents
 from codecairn.parse.lines import Lines
 
 _SHORTEST = 40
 """Lines a block is filled up to before a blank line ends it."""
-
-_FORMATS = {"md": "markdown", "markdown": "markdown", "mdx": "markdown", "mkd": "markdown", "rst": "rst", "rest": "rst"}
 
 
 class Heading(NamedTuple):
@@ -30,7 +29,7 @@ def extract_text(path: str, source: bytes) -> FileFacts:
     language = _format(path, source)
     text = Lines(source)
     lines = [line.rstrip() for line in source.decode("utf-8", "replace").split("\n")][: text.count]
-    headings = {"markdown": _markdown, "rst": _restructured}.get(language, lambda _: iter(()))(lines)
+    headings = {"markdown": _markdown_headings, "rst": _rst_headings}.get(language, lambda _: iter(()))(lines)
     parts = [
         (Chunk(start, end, -1), title)
         for first, last, title in _sections(list(headings), lines)
@@ -46,7 +45,7 @@ def _format(path: str, source: bytes) -> str:
     ending = PurePosixPath(path).suffix[1:].lower()
     if ending in ("txt", "") and _DIRECTIVE.search(source):
         return "rst"
-    return _FORMATS.get(ending, "text")
+    return next((name for name, each in documents().items() if ending in each.extensions), "text")
 
 
 _DIRECTIVE = re.compile(rb"^\.\. (?:[a-zA-Z][\w:-]*::|_[^:\n]+:)", re.MULTILINE)
@@ -83,7 +82,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _NO_PARAGRAPH = re.compile(r" {4}|\t| {0,3}(?:[>|]|[-*+][ \t]|\d+[.)][ \t]|#{1,6}(?:[ \t]|$)|<!?/?[a-zA-Z-])")
 
 
-def _markdown(lines: list[str]) -> Iterator[Heading]:
+def _markdown_headings(lines: list[str]) -> Iterator[Heading]:
     fence = ""
     paragraph = 0
     """The first line of the paragraph that a heading's underline would end, or 0."""
@@ -127,7 +126,7 @@ def _plain(title: str) -> str:
 _ADORNMENT = re.compile(r"([!-/:-@\[-`{-~])\1*")
 
 
-def _restructured(lines: list[str]) -> Iterator[Heading]:
+def _rst_headings(lines: list[str]) -> Iterator[Heading]:
     """Titles are underlined, or between two lines; which character means which level, the text tells by its order."""
     styles: list[tuple[str, bool]] = []
     for number, line in enumerate(lines, 1):

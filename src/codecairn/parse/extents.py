@@ -27,7 +27,9 @@ def settled(found: Found, language: Language, source: bytes, deadline: Deadline)
             outer = outer.parent
         first = _first_attribute(outer, language)
         inside = found.docs.get(each.start)
-        last = _last_part(outer, language, source)
+        last = _last_part(
+            each.body if each.body and each.body.start_byte >= outer.end_byte else outer, language, source
+        )
         each.start, each.end = first.start_byte, last.end_byte
         each.start_line, each.end_line = first.start_point[0] + 1, _end_line(last)
         told, each.above = _doc_above(outer, language, source)
@@ -56,7 +58,7 @@ def with_clauses_joined(definitions: list[Definition], language: Language) -> li
         if node and (first.name, first.arity) == (each.name, each.arity) and _follows(each.node, node, language):
             first.end, first.end_line = each.end, each.end_line
             if first.is_declared:
-                first.node, first.body_start, first.name_line = each.node, each.body_start, each.name_line
+                first.node, first.body, first.name_line = each.node, each.body, each.name_line
                 first.is_declared = each.is_declared
         else:
             first = each
@@ -155,7 +157,10 @@ def _clean_doc(doc: str, language: Language) -> str:
             if bare.startswith(marker):
                 bare = bare[len(marker) :]
                 break
-        kept.append(bare.strip().removesuffix("*/").removesuffix("-}").rstrip())
+        bare = bare.strip()
+        for closer in language.data.closers:
+            bare = bare.removesuffix(closer)
+        kept.append(bare.rstrip())
     joined = "\n".join(kept).strip()
     if language.data.tagged:
         joined = _TAG.sub(r"\1", joined).strip()

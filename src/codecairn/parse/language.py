@@ -1,8 +1,13 @@
-"""Languages, each one TOML file in `languages/`.
+"""Languages, each one TOML file in `languages/`; no other file names one.
 
-    name          the language, as answers spell it
-    like          another language: what is not said here is as there, and the queries here come before those there
+    name          the language, as answers spell it; `title` as people write it, `aliases` other names they give it
+    like          another language: what is not said here is as there, but for how it is known (`title`, `aliases`,
+                  `filenames`, `shebangs`, `shared`), and the queries here come before those there
+    family        languages of one family see each other's names
     extensions    file endings without the dot; `filenames` whole names; `shebangs` interpreters
+    fences        what a code fence calls it where that is not the name, by ending
+    test_files    globs of the files that test others; `entry_files` of those a program starts in. A glob is of the
+                  file's name, or of the end of its path where it has a slash
     [shared]      endings that are another language's unless the text matches the expression given here
     grammar       "python_module:function" of the tree-sitter grammar
     separator     what joins the parts of a qualified name; `member_separator` before a method, `static_separator`
@@ -11,7 +16,7 @@
                   those of them whose own text is part of the signature (`template<…>`)
     between       node types between a doc comment and its definition (attributes): in its extent, not its signature
     comments      node types of comments; a run of them directly above a definition is its doc
-    markers       comment markers to take off a doc, longest first
+    markers       comment markers to take off a doc, longest first; `closers` those that end a comment
     tagged        true where docs are written in XML: its tags are taken off, what they refer to is kept
     apart         how a comment begins that is a doc even with a blank line below it
     sigils        what a name may begin with besides a letter
@@ -24,30 +29,34 @@
     definitions   a tree-sitter query, see below
     references    a tree-sitter query
     noise         expressions whose groups the grammar cannot read (attribute macros): it is given blanks instead
+    within        an expression whose group is the only code in a file of another form (the script blocks of a page):
+                  the rest is blank to the grammar
     embedded      a tree-sitter query for @embedded: bracketed stretches the grammar leaves as bare tokens (the items
                   handed to a macro), read once more as code of their own
 
 In `definitions` a pattern captures the whole definition as @function, @method, @class, @struct, @interface, @trait,
 @enum, @type, @const, @var, @field or @module, its name as @name, and may capture @body (the signature ends there, or
-leaves it out where the name comes after), @returns, and @owner (the type a method belongs to, where it stands outside
-it; several are joined). A container that is no symbol of its own but names what it holds (`impl T`, `extension T`) is
-@scope with @name, or without where it only makes what it holds members (an anonymous type); with @body its name
-refers to a type, and what that extends or implements is told before. Where two patterns capture one name (or one
-binding) the pattern written first wins; a name that an earlier @import pattern brings in is no definition. Further
-patterns: @package (where the unit is a folder it names only files at the top; several in one match are joined; with
-@scope it is one block of it, and a file with blocks of several packages has them as scopes); @import with @module
-(several in one match are joined) and optionally @imported, @alias, @wildcard, @exported, where `(#set! imported
-"default")` or `(#set! alias "default")` says what no node spells, and without @module the file exports a name of its
-own under another; @binding with @of (its type) or @made (what constructs it); @documented with @doc where the doc
-stands inside; @local, a stretch without a name whose variables are no symbols (an anonymous function, a loop);
+leaves it out where the name comes after; one that stands after the definition ends it), @returns, and @owner (the type
+a method belongs to, where it stands outside it; several are joined). A container that is no symbol of its own but names
+what it holds (`impl T`, `extension T`) is @scope with @name, or without where it only makes what it holds members (an
+anonymous type); with @body its name refers to a type, and what that extends or implements is told before. Where two
+patterns capture one name (or one binding) the pattern written first wins; a name that an earlier @import pattern brings
+in is no definition. Further patterns: @package (where the unit is a folder it names only files at the top; several in
+one match are joined; with @scope it is one block of it, and a file with blocks of several packages has them as scopes);
+@import with @module (several in one match are joined) and optionally @imported, @alias, @wildcard, @exported, where
+`(#set! imported "default")` or `(#set! alias "default")` says what no node spells, and without @module the file exports
+a name of its own under another; @binding with @of (its type) or @made (what constructs it); @documented with @doc where
+the doc stands inside; @local, a stretch without a name whose variables are no symbols (an anonymous function, a loop);
 @itself, an owner that stands for the module and is no part of names. A definition may also capture @prototype (it is
-none where the file has the function itself), @static (it belongs to its owner itself, not to instances) and
-@parameters (whose count tells apart the clauses of different functions), or @declared (no function, only the types of
-the one whose first clause follows).
+none where the file has the function itself), @static (it belongs to its owner itself, not to instances) and @parameters
+(whose count tells apart the clauses of different functions), or @declared (no function, only the types of the one whose
+first clause follows).
 
 In `references` the name node itself is captured: @calls, @imports, @implements, @extends or @references. A node
 captured twice is what comes first in that list; names of definitions are left out. @applied is a call where a bracket
 follows the name, among bare tokens; @ignored is no reference at all.
+
+`[resolve]` holds the rules by which a name is bound to its definition; name_rules.py describes its keys.
 """
 
 from __future__ import annotations
@@ -63,6 +72,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from codecairn.parse.name_rules import NameRules
+
 
 class ModuleRule(Struct, frozen=True, forbid_unknown_fields=True):
     separator: str = "."
@@ -73,13 +84,16 @@ class ModuleRule(Struct, frozen=True, forbid_unknown_fields=True):
     unit: Literal["file", "folder", "top", "none"] = "file"
 
 
-class LanguageData(Struct, frozen=True, forbid_unknown_fields=True):
+class Extraction(Struct, frozen=True, forbid_unknown_fields=True):
+    """The keys that decide on the facts of a file."""
+
     name: str
     extensions: tuple[str, ...]
     grammar: str
     definitions: str
     references: str
     noise: tuple[str, ...] = ()
+    within: str = ""
     embedded: str = ""
     separator: str = "."
     member_separator: str = ""
@@ -94,10 +108,24 @@ class LanguageData(Struct, frozen=True, forbid_unknown_fields=True):
     between: frozenset[str] = frozenset()
     comments: frozenset[str] = frozenset({"comment"})
     markers: tuple[str, ...] = ()
+    closers: tuple[str, ...] = ("*/",)
     tagged: bool = False
     apart: tuple[str, ...] = ()
     sigils: str = "$@"
     module: ModuleRule = ModuleRule()
+
+
+class LanguageData(Extraction, frozen=True, forbid_unknown_fields=True):
+    title: str = ""
+    aliases: tuple[str, ...] = ()
+    family: str = ""
+    fences: dict[str, str] = {}
+    test_files: tuple[str, ...] = ()
+    entry_files: tuple[str, ...] = ()
+    resolve: NameRules = NameRules()
+
+
+_NOT_NEWLINE = re.compile(rb"[^\n]")
 
 
 class Language:
@@ -144,8 +172,23 @@ class Language:
     def _noise(self) -> list[re.Pattern[bytes]]:
         return [re.compile(each.encode(), re.VERBOSE) for each in self.data.noise]
 
+    @cached_property
+    def _within(self) -> re.Pattern[bytes]:
+        return re.compile(self.data.within.encode(), re.VERBOSE | re.IGNORECASE)
+
+    def code(self, source: bytes) -> bytes:
+        """The source with blanks for what is no code of the language, every byte and line in its place."""
+        if not self.data.within:
+            return source
+        parts, end = list[bytes](), 0
+        for match in self._within.finditer(source):
+            parts += _NOT_NEWLINE.sub(b" ", source[end : match.start(1)]), match[1]
+            end = match.end(1)
+        return b"".join([*parts, _NOT_NEWLINE.sub(b" ", source[end:])])
+
     def readable(self, source: bytes) -> bytes:
         """The source as the grammar is to read it, every byte in its place."""
+        source = self.code(source)
         spans = [
             match.span(match.lastindex)
             for expression in self._noise
@@ -202,15 +245,21 @@ def languages() -> dict[str, Language]:
         if file.name.endswith(".toml")
     ]
     tables = {table["name"]: table for table in found}
+    for table in found:
+        if model := table.get("resolve", {}).pop("like", None):
+            table["resolve"] = tables[model]["resolve"] | table["resolve"]
     return {name: Language(msgspec.convert(_whole(table, tables), LanguageData)) for name, table in tables.items()}
 
 
 def _whole(table: dict[str, Any], tables: dict[str, dict[str, Any]]) -> dict[str, Any]:
     if "like" not in table:
         return table
-    model = tables[table["like"]]
+    model = {key: value for key, value in tables[table["like"]].items() if key not in _ITS_OWN}
     queries = {each: table.get(each, "") + model[each] for each in ("definitions", "references")}
     return {key: value for key, value in (model | table | queries).items() if key != "like"}
+
+
+_ITS_OWN = frozenset({"title", "aliases", "filenames", "shebangs", "shared"})
 
 
 @cache
@@ -248,3 +297,9 @@ def language_of(path: str, head: bytes = b"") -> Language | None:
         programs = [word.rstrip("0123456789.") for word in words if word != "env" and not word.startswith("-")]
         found = next((_by_shebang()[program] for program in reversed(programs) if program in _by_shebang()), None)
     return languages()[found] if found else None
+
+
+def family(name: str) -> str:
+    """The family of a language by its name; it is its own where it says none."""
+    language = languages().get(name)
+    return (language.data.family if language else "") or name

@@ -109,13 +109,13 @@ def _uses(language: Language, trees: list[dict[str, list[Any]]], source: bytes, 
     uses = _Uses()
     for kind in reversed(EDGES):
         for captures in reversed(trees):
-            uses.add(kind, _captured(kind, captures, source), language.data.paths)
+            uses.add(kind, _capture_nodes(kind, captures, source), language.data.paths)
     uses.drop(names)
     uses.drop(node.start_byte for captures in trees for node in captures.get("ignored", ()))
     return uses
 
 
-def _captured(kind: EdgeKind, captures: Any, source: bytes) -> list[Any]:
+def _capture_nodes(kind: EdgeKind, captures: Any, source: bytes) -> list[Any]:
     """The nodes of a kind, last first."""
     nodes = list(captures.get(kind, ()))
     if kind == "calls":

@@ -81,7 +81,7 @@ def symbols_of(
         around = stack[:-1] if is_beside else stack
         outer = around[-1] if around else None
         if each.is_scope:
-            stack.append(_Open(None, each.end, outer.symbol if outer else -1, "scope", _joined(outer, each, language)))
+            stack.append(_Open(None, each.end, outer.symbol if outer else -1, "scope", _qualify(outer, each, language)))
             continue
         kind = _kind(each, outer)
         if kind is None:
@@ -95,7 +95,7 @@ def symbols_of(
             if outer is None and around and not each.owner:
                 each.is_dropped = True
                 continue
-        path = _joined(outer, each, language)
+        path = _qualify(outer, each, language)
         if kind in ("var", "const", "field") and ordinals[kind, path]:
             each.is_dropped = True
             continue
@@ -136,7 +136,7 @@ def _kind(each: Definition, outer: _Open | None) -> str | None:
     return each.kind
 
 
-def _joined(outer: _Open | None, each: Definition, language: Language) -> str:
+def _qualify(outer: _Open | None, each: Definition, language: Language) -> str:
     data = language.data
     around = data.separator.join(part for part in (outer.path if outer else "", each.owner) if part)
     if not around or not each.name:
@@ -157,7 +157,7 @@ def _signature(each: Definition, language: Language, source: bytes) -> str:
     if language.data.heads:
         text = _heads(each.node, language, source) + text
     if start < end < each.name_start:
-        text += "{…}" + source[each.body_end : stop].decode("utf-8", "replace")
+        text += "{…}" + source[each.body.end_byte : stop].decode("utf-8", "replace")
     if each.body_start is None:
         text = text.split("\n\n", 1)[0]
     flat = (

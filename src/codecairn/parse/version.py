@@ -8,7 +8,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from codecairn.parse.language import languages
+from codecairn.parse.language import Extraction, languages
 
 _VERSION = re.compile(r"^Version: *(\S+)", re.MULTILINE)
 ENGINE = 1
@@ -16,7 +16,7 @@ ENGINE = 1
 
 
 @cache
-def _installed(package: str) -> str:
+def _installed_version(package: str) -> str:
     """Its version, read from one line: parsing all that is said of twenty packages takes a tenth of a second."""
     from importlib.metadata import distribution  # noqa: PLC0415 - it costs more than the rest, and only indexing asks
 
@@ -32,6 +32,7 @@ def extractor_version(language_name: str) -> str:
     language = languages().get(language_name)
     if language is not None:
         module = language.data.grammar.partition(":")[0]
-        told += [_installed("tree-sitter"), _installed(module.replace("_", "-"))]
-        told.append(msgspec.json.encode(language.data, order="deterministic").decode())
+        told += [_installed_version("tree-sitter"), _installed_version(module.replace("_", "-"))]
+        extraction = msgspec.convert(language.data, Extraction, from_attributes=True)
+        told.append(msgspec.json.encode(extraction, order="deterministic").decode())
     return blake2b("\0".join(told).encode(), digest_size=8).hexdigest()

@@ -111,14 +111,14 @@ class Calls:
         if node.number == _MODULE:
             return []
         calls = list[Reference]()
-        for each in self._called_as(node):
+        for each in self._callable_names(node):
             found = references_to(self._engine, each)
             unbound.unresolved += sum(site.kind == "calls" for site in found.unresolved)
             calls += (site for site in found.references if site.kind == "calls")
         calls.sort(key=lambda each: self._is_beside(each.file))
         return _edges((self._around(each), node, each.file, each.line, each.resolver) for each in calls)
 
-    def _called_as(self, node: Node) -> list[Definition]:
+    def _callable_names(self, node: Node) -> list[Definition]:
         """A constructor is called by its type's name too."""
         symbols = self._engine.scope(node.file).symbols
         own = symbols[node.number]

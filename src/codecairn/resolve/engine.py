@@ -68,16 +68,16 @@ UNREACHED = Bound(None, is_reached=False)
 
 
 class Engine:
-    def __init__(self, view: View, cancel: Cancel | None = None, steps: int = MOST_STEPS) -> None:
+    def __init__(self, view: View, cancel: Cancel, steps: int = MOST_STEPS) -> None:
         self.view = view
-        self.cancel = Cancel() if cancel is None else cancel
+        self.cancel = cancel
         self.known: Known = known(view)
         self.modules = Modules(view, self.known)
         self.names = Names(self)
         self.expressions = Expressions(self)
         self.types = Types(self)
         self.members = Members(self)
-        self.budget = Budget(self.cancel, steps)
+        self.budget = Budget(cancel, steps)
         self._waiting: dict[object, int] = {}
         self._first = 0
         self._leads_back_to = _NOWHERE
@@ -166,7 +166,7 @@ class Engine:
 
     def meaning(self, scope: FileScope, site: Site) -> Bound:
         """What a site means, where that is asked on the way to another answer."""
-        bound = self._bound(scope, site)
+        bound = self._bind_site(scope, site)
         if bound.definition is None or not scope.rules.fields_apart or site.kind not in ("calls", "references"):
             return bound
         is_called = site.kind == "calls" or scope.source.code.endswith(
@@ -174,7 +174,7 @@ class Engine:
         )
         return bound._replace(definition=self.members.namesake(bound.definition, is_called=is_called))
 
-    def _bound(self, scope: FileScope, site: Site) -> Bound:
+    def _bind_site(self, scope: FileScope, site: Site) -> Bound:
         if site.kind == "imports":
             return self._bind_import(scope, site)
         if scope.rules.attribute and self._is_attribute(scope, site):

@@ -46,9 +46,9 @@ class Expressions:
         if not steps:
             return None
         question = ("steps", scope.row.id, *steps)
-        return self._engine.once(question, lambda: self._walked(scope, steps, position))
+        return self._engine.once(question, lambda: self._walk(scope, steps, position))
 
-    def _walked(self, scope: FileScope, steps: list[Step], position: int) -> Value | None:
+    def _walk(self, scope: FileScope, steps: list[Step], position: int) -> Value | None:
         cast = next((at for at, step in enumerate(steps) if step.text in scope.rules.casts and _is_call(steps, at)), -1)
         value = self._cast_to(scope, steps[cast + 1]) if cast >= 0 else self._first(scope, steps, position)
         for number, step in enumerate(steps[cast + 2 if cast >= 0 else 1 :], cast + 2 if cast >= 0 else 1):
@@ -106,7 +106,7 @@ class Expressions:
     def decorated(self, definition: Definition) -> Value | None:
         """What the outermost decorator makes of a function, where its result is told; None where there is none."""
         at, scope = self.decorator(definition), self._engine.scope(definition.file)
-        return self._engine.once(("decorated", definition), lambda: self._decorated(scope, at)) if at else None
+        return self._engine.once(("decorated", definition), lambda: self._decorate(scope, at)) if at else None
 
     def decorator(self, definition: Definition) -> int:
         """Where the expression of a function's outermost decorator begins; 0 where it has none."""
@@ -116,7 +116,7 @@ class Expressions:
         is_one = scope.rules.scopes == "indent" and symbol.start_line < symbol.name_line
         return at + 1 if is_one and scope.source.code.startswith("@", at) else 0
 
-    def _decorated(self, scope: FileScope, at: int) -> Value | None:
+    def _decorate(self, scope: FileScope, at: int) -> Value | None:
         steps = scope.source.expression(at)
         is_made = bool(steps) and steps[-1].kind == "call"
         maker = self.evaluate(scope, steps[:-1] if is_made else steps, at)

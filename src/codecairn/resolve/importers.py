@@ -16,11 +16,13 @@ from typing import NamedTuple
 
 from codecairn.cancel import Cancel
 from codecairn.parse.facts import Import
+from codecairn.parse.language import languages
+from codecairn.parse.name_rules import NameRules
 from codecairn.rank.filters import module_of
 from codecairn.resolve.known import Known, known
 from codecairn.resolve.modules import Modules
 from codecairn.resolve.packages import CONFIG
-from codecairn.resolve.rules import Rules, rules_of
+from codecairn.resolve.rules import rules_of
 from codecairn.resolve.values import Module
 from codecairn.store.version import link_table
 from codecairn.store.view import FileRow, View
@@ -29,15 +31,11 @@ from codecairn.words import identifiers
 _HAVE_SUBMODULES = frozenset({"dotted", "crate"})
 _NAME_WHAT_THEY_HOLD = frozenset({"crate", "package"})
 _MOST_TOUCHED = 500
-_ANCHORS = frozenset({"go.mod", "package.json", "Cargo.toml"})
-"""What says where modules are."""
-_INDEXES = frozenset({"__init__", "index", "mod", "lib", "main"})
-"""A file of this name makes its folder a module, or ends one."""
 
 
 class Importer(NamedTuple):
     row: FileRow
-    rules: Rules
+    rules: NameRules
 
 
 def imported(view: View, importer: FileRow, imports: Iterable[Import]) -> list[tuple[Import, list[FileRow]]]:
@@ -65,7 +63,7 @@ def recounted(before: View, after: View, changed: Collection[str], cancel: Cance
 
     What a file imports is found otherwise only where it names something that came or went: whoever does has the name
     in its text, and is looked at anew. Where a change may move what any import means, all are."""
-    names = _touched(before, after, changed)
+    names = _changed_names(before, after, changed)
     counts = before.counts()
     if names is None or len(names) > _MOST_TOUCHED:
         whole = importers(after, cancel)
@@ -82,18 +80,20 @@ def recounted(before: View, after: View, changed: Collection[str], cancel: Cance
     return {path: counts.get(path, 0) + change for path, change in delta.items() if change}
 
 
-def _touched(before: View, after: View, changed: Collection[str]) -> set[str] | None:
+def _changed_names(before: View, after: View, changed: Collection[str]) -> set[str] | None:
     """The names by which an import may mean something else than before; None where any import may."""
     names: set[str] = set()
+    rules = [each.data.resolve for each in languages().values()]
+    manifests, indexes = {each.manifest for each in rules}, {index for each in rules for index in each.index}
     for path in changed:
         one, other = before.file_at(path), after.file_at(path)
         stem = posixpath.basename(path).partition(".")[0]
-        if posixpath.basename(path) in _ANCHORS or CONFIG.search(path):
+        if posixpath.basename(path) in manifests or CONFIG.search(path):
             return None
         if one is None and other is None:
             continue
         if one is None or other is None:
-            if stem in _INDEXES or not identifiers(stem):
+            if stem in indexes or not identifiers(stem):
                 return None
             names |= _all_names(before if one else after, one or other, stem)
         elif (one.language, one.package) != (other.language, other.package):
@@ -124,7 +124,7 @@ class ImportedFiles:
         self.known = among
         self._modules = Modules(view, among)
         self._held: dict[tuple[str, Module, str], Iterable[int]] = {}
-        self._passed_on: dict[int, frozenset[str]] = {}
+        self._reexported: dict[int, frozenset[str]] = {}
 
     def by_path(self, path: str) -> set[int]:
         """The other files that the file of a path imports."""
@@ -171,20 +171,20 @@ class ImportedFiles:
         """Whether a module has something of its own, or passes something on, that is named as a module in it is;
         `mod name;` only says that the inner one is there."""
         own = self._defining(module, name, but="module")
-        return bool(own) or any(name in self._passed(file) for file in module.files)
+        return bool(own) or any(name in self._reexports(file) for file in module.files)
 
     def _defining(self, module: Module, name: str, but: str = "") -> list[int]:
         named = self.known.named(self._view, name)
         found = {row.id for row, symbol in named if symbol.parent < 0 and symbol.kind != but}
         return [file for file in module.files if file in found]
 
-    def _passed(self, file: int) -> frozenset[str]:
-        if file not in self._passed_on:
+    def _reexports(self, file: int) -> frozenset[str]:
+        if file not in self._reexported:
             row = self.known.rows[file]
             own = Importer(row, rules_of(row.language).rules)
             others = (each for each in self._imports(file) if not self._is_itself(own, each.module))
-            self._passed_on[file] = frozenset(each.alias or each.name for each in others)
-        return self._passed_on[file]
+            self._reexported[file] = frozenset(each.alias or each.name for each in others)
+        return self._reexported[file]
 
     def _is_itself(self, importer: Importer, path: str) -> bool:
         """Whether a module imports from itself, as `from . import inner` does: what it passes on is the inner one."""

@@ -41,10 +41,10 @@ def _owners(view: View, name: str) -> Iterator[Named]:
 
 
 def _member(engine: Engine, owner: Named, name: str) -> Value | None:
-    value = _held(engine, owner)
+    value = _value_of(engine, owner)
     return engine.members.of(value, name) if value is not None else None
 
 
-def _held(engine: Engine, owner: Named) -> Value | None:
+def _value_of(engine: Engine, owner: Named) -> Value | None:
     definition = Definition(owner.file.id, owner.symbol.number)
     return Instance(definition) if owner.symbol.kind in TYPES else engine.types.typed(definition)

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from codecairn.resolve.engine import Engine
 
 
-_KEEP_THEIR_IMPORTS = frozenset({"go", "package"})
 """Ways of importing by which what a file imports is not passed on to those that import it."""
 _SPREAD = re.compile(r"[{,]\s*\.\.\.([\w$.]+)\s*[,}]")
 
@@ -65,18 +64,18 @@ class Members:
         if isinstance(value, Instance):
             return self.of_type(value.of, name)
         if isinstance(value, Parent):
-            return self._inherited(value.of, name)
+            return self._find_above(value.of, name)
         if isinstance(value, Definition):
             symbol = self._engine.symbol(value)
             if symbol.kind in VARIABLES:
                 held = self._engine.types.typed(value)
                 if held is not None and held != value and not isinstance(held, Local):
                     return self.of(held, name)
-            declared = self._declared_module(value) if symbol.kind == "module" else None
+            declared = self._module_of_declaration(value) if symbol.kind == "module" else None
             return self.exported(declared, name, wants) if declared else self.of_type(value, name, wants)
         return OUTSIDE if isinstance(value, Outside | Elements) else None
 
-    def _declared_module(self, definition: Definition) -> Module | None:
+    def _module_of_declaration(self, definition: Definition) -> Module | None:
         """The file that `mod name;` says is there."""
         scope = self._engine.scope(definition.file)
         if scope.rules.imports != "crate":
@@ -99,11 +98,11 @@ class Members:
         own = self.own_member(definition, name, wants)
         if own is not None and not self._is_assigned(own):
             return own
-        above = self._inherited(definition, name)
+        above = self._find_above(definition, name)
         is_callable = isinstance(above, Definition) and self._engine.symbol(above).kind in CALLABLE
         return above if own is None or is_callable else own
 
-    def _inherited(self, definition: Definition, name: str) -> Definition | Outside | None:
+    def _find_above(self, definition: Definition, name: str) -> Definition | Outside | None:
         """What the first of the types above has of a name; that one assigns it is less than that a type above it
         defines it."""
         lineage, assigned = self.lineage(definition), None
@@ -216,14 +215,14 @@ class Members:
 
     def exported(self, module: Module, name: str, wants: str = "any") -> Value | None:
         question = ("exported", module, name, wants)
-        return self._engine.once(question, lambda: self._exported(module, name, wants))
+        return self._engine.once(question, lambda: self._find_export(module, name, wants))
 
-    def _exported(self, module: Module, name: str, wants: str) -> Value | None:
+    def _find_export(self, module: Module, name: str, wants: str) -> Value | None:
         for file in self._defining(module, name):
             if (found := self.top(self._engine.scope(file), name, wants)) is not None:
                 return found
         for file in module.files:
-            if rules_of(self._engine.known.rows[file].language).rules.imports in _KEEP_THEIR_IMPORTS:
+            if not rules_of(self._engine.known.rows[file].language).rules.reexports:
                 continue
             scope = self._engine.scope(file)
             for each in scope.imports.get(name, ()):
@@ -233,7 +232,7 @@ class Members:
                 inner = self._engine.modules.named(scope, each.module)
                 if inner is not None and inner != module and (value := self.exported(inner, name, wants)) is not None:
                     return value
-        some = self._engine.scope(module.files[0]) if module.files else self._any_python()
+        some = self._engine.scope(module.files[0]) if module.files else self._any_importer()
         return self._engine.modules.submodule(some, module, name) if some is not None else None
 
     def _defining(self, module: Module, name: str) -> Iterable[int]:
@@ -242,11 +241,11 @@ class Members:
         defining = {row.id for row, _ in self._engine.named(name)}
         return (file for file in module.files if file in defining)
 
-    def _any_python(self) -> FileScope | None:
-        return next(
-            (self._engine.scope(row.id) for row in self._engine.modules.files.values() if row.language == "python"),
-            None,
-        )
+    def _any_importer(self) -> FileScope | None:
+        """A file of a language in which a folder without files of its own is a module."""
+        rows = self._engine.modules.files.values()
+        ids = (row.id for row in rows if rules_of(row.language).rules.imports == "dotted")
+        return next(map(self._engine.scope, ids), None)
 
     def imported(self, scope: FileScope, each: Import, wants: str = "any") -> Value | None:
         """What an import brings in; Outside where it is no part of the project."""
@@ -254,12 +253,12 @@ class Members:
         found: Value | None = known.answer(key, ASKED_FIRST)
         if found is not ASKED_FIRST:
             return found
-        value = self._imported(scope, each, wants)
+        value = self._find_import(scope, each, wants)
         if value is not None or not self._engine.is_waiting:
             known.keep(key, value)
         return value
 
-    def _imported(self, scope: FileScope, each: Import, wants: str) -> Value | None:
+    def _find_import(self, scope: FileScope, each: Import, wants: str) -> Value | None:
         if not each.module:
             return self.top(scope, each.name, wants)
         module = self._engine.modules.named(scope, each.module)

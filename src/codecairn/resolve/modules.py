@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import posixpath
 import re
+from fnmatch import fnmatchcase
 from typing import Protocol
 
+from codecairn.parse.language import family, languages
+from codecairn.parse.name_rules import NameRules
 from codecairn.rank.filters import module_of
 from codecairn.resolve.known import ASKED_FIRST, Known
-from codecairn.resolve.rules import Rules
 from codecairn.resolve.values import Module
 from codecairn.store.view import FileRow, View
-
-_SCRIPT_ENDING = re.compile(r"\.(?:[mc]?[jt]s|[jt]sx|d\.[mc]?ts)$")
-_GO_MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 
 
 class Importing(Protocol):
@@ -22,7 +21,7 @@ class Importing(Protocol):
     @property
     def row(self) -> FileRow: ...
     @property
-    def rules(self) -> Rules: ...
+    def rules(self) -> NameRules: ...
 
 
 class Modules:
@@ -30,7 +29,7 @@ class Modules:
         self._view = view
         self._known = known
         self.files = known.files
-        self._go_modules: dict[str, tuple[str, str] | None] = {}
+        self._declared: dict[tuple[str, str], tuple[str, str] | None] = {}
         self._first_parts: dict[tuple[str, str, str], str | None] = {}
 
     def named(self, scope: Importing, module: str) -> Module | None:
@@ -41,11 +40,11 @@ class Modules:
         found: Module | None = self._known.answer(key, ASKED_FIRST)
         if found is not ASKED_FIRST:
             return found
-        return self._known.keep(key, self._found(scope, module) if module else None)
+        return self._known.keep(key, self._find(scope, module) if module else None)
 
-    def _found(self, scope: Importing, module: str) -> Module | None:
-        ways = {"dotted": self._dotted, "path": self._path, "go": self._go, "crate": self._crate,
-                "package": self._package, "include": self._include}  # fmt: skip
+    def _find(self, scope: Importing, module: str) -> Module | None:
+        ways = {"dotted": self._by_dots, "path": self._by_path, "folder": self._by_folder, "crate": self._by_crate,
+                "package": self._by_package, "include": self._by_include}  # fmt: skip
         way = ways.get(scope.rules.imports)
         return way(scope, module) if way is not None else None
 
@@ -77,7 +76,7 @@ class Modules:
 
     # One way each.
 
-    def _dotted(self, scope: Importing, module: str) -> Module | None:
+    def _by_dots(self, scope: Importing, module: str) -> Module | None:
         folder = posixpath.dirname(scope.row.path)
         dots = len(module) - len(module.lstrip("."))
         parts = [part for part in module.lstrip(".").split(".") if part]
@@ -124,7 +123,7 @@ class Modules:
         is_folder = scope.rules.imports == "dotted" and base in self._known.ancestors
         return Module((), base) if is_folder else None
 
-    def _path(self, scope: Importing, module: str) -> Module | None:
+    def _by_path(self, scope: Importing, module: str) -> Module | None:
         folder = posixpath.dirname(scope.row.path)
         if module.startswith("."):
             return self._script(scope, posixpath.join(folder, module))
@@ -132,38 +131,42 @@ class Modules:
         return next((found for place in places if (found := self._script(scope, place)) is not None), None)
 
     def _script(self, scope: Importing, base: str) -> Module | None:
-        bare = _SCRIPT_ENDING.sub("", base)
-        return self._at(scope, bare) or (self._at(scope, base) if bare != base else None)
+        ending = max((each for each in scope.rules.endings if base.endswith(each)), key=len, default="")
+        bare = base.removesuffix(ending)
+        found = self._at(scope, bare) or (self._at(scope, base) if bare != base else None)
+        whole = self.files.get(posixpath.normpath(base)) if found is None else None
+        return Module((whole.id,)) if whole and family(whole.language) == family(scope.row.language) else found
 
-    def _go(self, scope: Importing, module: str) -> Module | None:
-        found = self._go_module(posixpath.dirname(scope.row.path))
+    def _by_folder(self, scope: Importing, module: str) -> Module | None:
+        found = self._module_around(scope.rules, posixpath.dirname(scope.row.path))
         if found is None:
             return None
         prefix, root = found
         if module != prefix and not module.startswith(f"{prefix}/"):
             return None
         folder = posixpath.join(root, module[len(prefix) :].strip("/"))
-        files = [each for each in self._known.folders.get(folder.strip("/"), []) if each.language == "go"]
-        files = [each for each in files if not each.path.endswith("_test.go")]
-        return Module(tuple(each.id for each in files)) if files else None
+        language, beside = scope.row.language, self._known.folders.get(folder.strip("/"), [])
+        files = tuple(each.id for each in beside if each.language == language and not _is_test_file(each))
+        return Module(files) if files else None
 
-    def _go_module(self, folder: str) -> tuple[str, str] | None:
+    def _module_around(self, rules: NameRules, folder: str) -> tuple[str, str] | None:
         """The module around a folder and where it is rooted. Folders may be nested deeper than calls may be."""
-        passed, found = list[str](), None
-        while folder not in self._go_modules:
-            passed.append(folder)
-            declared = self.files.get(posixpath.join(folder, "go.mod"))
-            name = _GO_MODULE.search(self._view.text(declared.id)) if declared else None
+        passed, found = list[tuple[str, str]](), None
+        while (rules.manifest, folder) not in self._declared:
+            passed.append((rules.manifest, folder))
+            declared = self.files.get(posixpath.join(folder, rules.manifest))
+            text = self._view.text(declared.id) if declared else ""
+            name = re.search(rules.manifest_name, text, re.MULTILINE)
             if name is not None or not folder:
                 found = (name[1], folder) if name else None
                 break
             folder = posixpath.dirname(folder)
         else:
-            found = self._go_modules[folder]
-        self._go_modules.update(dict.fromkeys(passed, found))
+            found = self._declared[rules.manifest, folder]
+        self._declared.update(dict.fromkeys(passed, found))
         return found
 
-    def _crate(self, scope: Importing, module: str) -> Module | None:
+    def _by_crate(self, scope: Importing, module: str) -> Module | None:
         own = [part for part in module_of(scope.row).split("::") if part]
         crate = [] if scope.row.path.startswith("src/") else own[:1]
         parts = module.split("::")
@@ -180,11 +183,12 @@ class Modules:
                 return Module(tuple(each.id for each in files), "::".join(base))
         return None
 
-    def _package(self, scope: Importing, module: str) -> Module | None:
+    def _by_package(self, scope: Importing, module: str) -> Module | None:
         files = self._known.packages.get((scope.row.language, module.strip("\\").strip(".")))
         return Module(tuple(each.id for each in files)) if files else None
 
-    def _include(self, scope: Importing, module: str) -> Module | None:
+    def _by_include(self, scope: Importing, module: str) -> Module | None:
+        module = re.sub(f"^(?:{scope.rules.prefix})", "", module)
         near = posixpath.normpath(posixpath.join(posixpath.dirname(scope.row.path), module))
         if near in self.files:
             return Module((self.files[near].id,))
@@ -200,3 +204,8 @@ class Modules:
         path = f"{module.folder}::{name}" if module.folder else name
         files = self._known.packages.get((scope.row.language, path))
         return Module(tuple(each.id for each in files), path) if files else None
+
+
+def _is_test_file(file: FileRow) -> bool:
+    globs = languages()[file.language].data.test_files
+    return any(fnmatchcase(posixpath.basename(file.path), glob) for glob in globs)

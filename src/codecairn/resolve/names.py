@@ -18,6 +18,7 @@ from codecairn.resolve.values import (
     either,
 )
 from codecairn.store.version import SymbolRow
+from codecairn.store.view import FileRow
 
 if TYPE_CHECKING:
     from codecairn.resolve.engine import Engine
@@ -59,8 +60,16 @@ class Names:
             tops = [(row, symbol) for row, symbol in self._engine.named(name)
                     if row.language == scope.row.language and symbol.kind not in ("field",)]  # fmt: skip
             if len({symbol.path for _, symbol in tops}) == 1:
-                return Definition(tops[0][0].id, tops[0][1].number), "unique_name"
+                return self._first_seen(scope, tops), "unique_name"
         return None, "same_file"
+
+    def _first_seen(self, scope: FileScope, tops: list[tuple[FileRow, SymbolRow]]) -> Definition:
+        """Of definitions of one path, that of a file which is imported, else the first by its file's path."""
+        if len(tops) > 1:
+            modules = [self._engine.modules.named(scope, each.module) for each in scope.all_imports]
+            seen = {file for module in modules if module is not None for file in module.files}
+            tops = sorted(tops, key=lambda each: (each[0].id not in seen, each[0].path, each[1].number))
+        return Definition(tops[0][0].id, tops[0][1].number)
 
     def _innermost(
         self, scope: FileScope, name: str, position: int, wants: str, *, reads: bool
@@ -144,16 +153,16 @@ class Names:
         before = [each for each in variables if each.position <= position] or variables
         found, here = list[Value | None](), scope.indent(position)
         for each in sorted(before, key=lambda each: -each.position):
-            found.append(self._declared(scope, name, each))
+            found.append(self._declaration(scope, name, each))
             if scope.indent(each.position) <= here and found[-1] not in (None, LOCAL):
                 break
         return either(found) or LOCAL
 
-    def _declared(self, scope: FileScope, name: str, variable: Variable) -> Value | None:
+    def _declaration(self, scope: FileScope, name: str, variable: Variable) -> Value | None:
         question = ("variable", scope.row.id, variable.position)
-        return self._engine.once(question, lambda: self._declared_at(scope, name, variable))
+        return self._engine.once(question, lambda: self._declaration_at(scope, name, variable))
 
-    def _declared_at(self, scope: FileScope, name: str, variable: Variable) -> Value | None:
+    def _declaration_at(self, scope: FileScope, name: str, variable: Variable) -> Value | None:
         position = variable.position
         if variable.kind == "generic":
             constraint = re.compile(r"[\w$]+\s+extends\s+([^,>=?]+)").match(scope.source.code, position)
@@ -164,14 +173,14 @@ class Names:
                 if self._is_variadic(scope, name, position):
                     return Elements(each.type, scope.row.id, position)
                 value = self._engine.types.value(scope, each.type, position)
-                return self._entered(value) if _AS.search(scope.source.code, max(0, position - 20), position) else value
+                return self._enter(value) if _AS.search(scope.source.code, max(0, position - 20), position) else value
         return self.given(scope, name, position)
 
     def _is_variadic(self, scope: FileScope, name: str, position: int) -> bool:
         code = scope.source.code
         return code[position - 1 : position] == "*" or code[position + len(name) :][:5].lstrip().startswith("...")
 
-    def _entered(self, value: Value | None) -> Value | None:
+    def _enter(self, value: Value | None) -> Value | None:
         """What `with` gives: what the context manager's entry returns, or what it was made to yield."""
         if isinstance(value, Elements):
             return self._engine.expressions.element(value)

@@ -38,14 +38,14 @@ class Manifests:
 
     def places(self, folder: str, module: str) -> Iterator[str]:
         """Where a module may be that is imported in a folder, the likeliest first, with or without an ending."""
-        yield from self._mapped(folder, module)
+        yield from self._map_path(folder, module)
         name = next((each for each in _prefixes(module) if each in self.packages), None)
         if name is not None:
             home, package = self.packages[name]
             for place in _inside(package, module[len(name) :].strip("/")):
                 yield posixpath.join(home, place)
 
-    def _mapped(self, folder: str, module: str) -> Iterator[str]:
+    def _map_path(self, folder: str, module: str) -> Iterator[str]:
         config = self._config(folder)
         base, paths = self._paths(config, 0) if config else ("", {})
         for pattern, targets in paths.items():
@@ -77,7 +77,7 @@ class Manifests:
         base = posixpath.normpath(posixpath.join(folder, str(options.get("baseUrl", ""))))
         if isinstance(options.get("paths"), dict) or depth == _DEEPEST:
             return base, options.get("paths") or {}
-        for each in _listed(self.configs.get(config, {}).get("extends")):
+        for each in _string_list(self.configs.get(config, {}).get("extends")):
             parent = posixpath.normpath(posixpath.join(folder, each))
             for path in (parent, f"{parent}.json"):
                 if path in self.configs:
@@ -116,14 +116,14 @@ def _prefixes(module: str) -> Iterator[str]:
 
 
 def _inside(package: dict[str, Any], rest: str) -> Iterator[str]:
-    for target in _exported(package.get("exports"), f"./{rest}" if rest else "."):
+    for target in _export_targets(package.get("exports"), f"./{rest}" if rest else "."):
         yield from _sources(target)
     for entry in _ENTRIES if not rest else ():
-        yield from (place for target in _listed(package.get(entry)) for place in _sources(target))
+        yield from (place for target in _string_list(package.get(entry)) for place in _sources(target))
     yield from (posixpath.join("src", rest or "index"), rest or "index")
 
 
-def _exported(exports: Any, wanted: str) -> Iterator[str]:
+def _export_targets(exports: Any, wanted: str) -> Iterator[str]:
     if isinstance(exports, dict) and any(key.startswith(".") for key in exports):
         for key, target in exports.items():
             if (star := _star(key, wanted)) is not None:
@@ -160,6 +160,6 @@ def _star(pattern: str, text: str) -> str | None:
     return text[len(before) : len(text) - len(after)] if fits else None
 
 
-def _listed(value: Any) -> list[str]:
+def _string_list(value: Any) -> list[str]:
     values = value if isinstance(value, list) else [value]
     return [each for each in values if isinstance(each, str)]

@@ -60,7 +60,7 @@ class Found:
 def references_to(engine: Engine, target: Definition) -> Found:
     before = engine.budget.unreached
     group = _group(engine, target)
-    merged, made = _merged(engine, target), engine.members.made(target)
+    merged, made = _namesakes(engine, target), engine.members.made(target)
     names = _names(engine, target, group)
     references: list[Reference] = []
     unresolved: list[Unresolved] = []
@@ -77,8 +77,8 @@ def references_to(engine: Engine, target: Definition) -> Found:
             reason = _BUDGET if not bound.is_reached else _RECEIVER if site.qualifier else _SCOPE
             unresolved.append(Unresolved(file, site.line, site.column, site.kind, site.symbol, reason))
     references += _declarations(engine, target, group)
-    references += _assigned(engine, target, group)
-    references += _quoted(engine, target, group)
+    references += _assignments(engine, target, group)
+    references += _quoted_references(engine, target, group)
     is_whole = engine.budget.unreached == before
     return Found(_in_order(engine, references), _in_order(engine, unresolved), is_whole)
 
@@ -117,7 +117,7 @@ def _overloads(engine: Engine, target: Definition) -> set[Definition]:
     } | {target}
 
 
-def _merged(engine: Engine, target: Definition) -> set[Definition]:
+def _namesakes(engine: Engine, target: Definition) -> set[Definition]:
     """Whatever an import of the name brings along with the target: a type and a value may share it."""
     scope, symbol = engine.scope(target.file), engine.symbol(target)
     return {Definition(target.file, each.number) for each in scope.named[symbol.name] if each.path == symbol.path}
@@ -166,18 +166,18 @@ def _names(engine: Engine, target: Definition, group: set[Definition]) -> set[st
     while waiting:
         for file, each in uses_of(engine, waiting.pop(), language).renamed:
             if each.alias not in names and each.alias != "default":
-                value = engine.budget.within(partial(_imported, engine, file, each), None)
+                value = engine.budget.within(partial(_import_value, engine, file, each), None)
                 if isinstance(value, Definition) and value in group:
                     names.add(each.alias)
                     waiting.append(each.alias)
     return names
 
 
-def _imported(engine: Engine, file: int, each: Import) -> Value | None:
+def _import_value(engine: Engine, file: int, each: Import) -> Value | None:
     return engine.members.imported(engine.scope(file), each)
 
 
-def _quoted(engine: Engine, target: Definition, group: set[Definition]) -> Iterator[Reference]:
+def _quoted_references(engine: Engine, target: Definition, group: set[Definition]) -> Iterator[Reference]:
     """Types written as strings, in the languages that have them."""
     symbol, home = engine.symbol(target), engine.scope(target.file)
     if symbol.kind not in TYPES or not home.rules.quoted:
@@ -203,7 +203,7 @@ def _quoting(engine: Engine, file: int, name: str, group: set[Definition]) -> li
     return found
 
 
-def _assigned(engine: Engine, target: Definition, group: set[Definition]) -> Iterator[Reference]:
+def _assignments(engine: Engine, target: Definition, group: set[Definition]) -> Iterator[Reference]:
     """Fields of types below that are assignments to the target."""
     name = engine.symbol(target).name
     for row, symbol in engine.named(name):

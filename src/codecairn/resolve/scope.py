@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple
 from codecairn.parse.facts import Binding, Import, Site
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.parse.language import languages
-from codecairn.resolve.rules import Compiled, Rules, rules_of
+from codecairn.parse.name_rules import NameRules
+from codecairn.resolve.rules import CompiledRules, rules_of
 from codecairn.resolve.source import Source, Span
 from codecairn.store.version import LinkTable, SymbolRow
 from codecairn.store.view import FileRow
@@ -37,10 +38,14 @@ class FileScope:
     def __init__(self, row: FileRow, symbols: list[SymbolRow], links: LinkTable, text: str) -> None:
         self.row = row
         self.symbols = symbols
-        self.compiled: Compiled = rules_of(row.language)
-        self.rules: Rules = self.compiled.rules
+        self.compiled: CompiledRules = rules_of(row.language)
+        self.rules: NameRules = self.compiled.rules
+        language = languages().get(row.language)
+        if language is not None and language.data.within:
+            text = language.code(text.encode("utf-8", "replace")).decode("utf-8", "replace")
         self.source = Source(text, self.compiled.opaque, self.compiled.word, self.rules.separators, self.rules.sigils)
         self._links = links
+        self.all_imports = links.imports
         self._variables: dict[str, list[Variable]] = {}
         self._blocks: dict[int, Span] = {}
         self._by_line: dict[frozenset[str], list[SymbolRow | None]] = {}
@@ -57,13 +62,13 @@ class FileScope:
     def imports(self) -> dict[str, list[Import]]:
         """What is imported, by the name it has here."""
         found: dict[str, list[Import]] = defaultdict(list)
-        for each in self._links.imports:
+        for each in self.all_imports:
             found["*" if each.name == "*" else self.local_name(each)].append(each)
         return found
 
     def imports_of(self, name: str) -> list[Import]:
         """The imports in which a name is written, whatever it is called here."""
-        return [each for each in self._links.imports if name in (each.name, each.alias) or each.module.endswith(name)]
+        return [each for each in self.all_imports if name in (each.name, each.alias) or each.module.endswith(name)]
 
     @cached_property
     def wildcards(self) -> list[Import]:
@@ -74,8 +79,8 @@ class FileScope:
             return each.alias
         if each.name:
             return each.name
-        if self.rules.imports == "go":
-            return _go_package(each.module)
+        if self.rules.imports == "folder":
+            return _folder_name(each.module)
         return each.module.split(".")[0] if self.rules.imports == "dotted" else re.split(r"[./:\\]+", each.module)[-1]
 
     @cached_property
@@ -172,20 +177,20 @@ class FileScope:
 
     def variables(self, name: str) -> list[Variable]:
         if name not in self._variables:
-            self._variables[name] = [*self._found(name)]
+            self._variables[name] = [*self._find_variables(name)]
         return self._variables[name]
 
-    def _found(self, name: str) -> list[Variable]:
+    def _find_variables(self, name: str) -> list[Variable]:
         places, compiled = self.source.declarable(name), self.compiled
         if not places:
             return []
         text, begins = self.source.marked(places, len(name), self.rules.reach)
         kinds: tuple[tuple[tuple[re.Pattern[str], ...], Callable[[int], Variable | None]], ...] = (
             (compiled.blocks, self._block), (compiled.parameters, self._parameter),
-            (compiled.taken_apart, self._taken_apart), (compiled.expressions, self._expression),
+            (compiled.taken_apart, self._from_pattern), (compiled.expressions, self._expression),
             (compiled.generics, self._generic),
         )  # fmt: skip
-        found = [declared(_origin(begins, at)) for patterns, declared in kinds for at in _named(patterns, text)]
+        found = [declared(_origin(begins, at)) for patterns, declared in kinds for at in _positions(patterns, text)]
         fields = self._field_lines(name) if self.rules.implicit_members else ()
         return [each for each in found if each and each.span.size and self.source.line_of(each.position) not in fields]
 
@@ -228,7 +233,7 @@ class FileScope:
             return Variable(self.body(function), at, "parameter") if function else None
         return self._with_body(at, brackets)
 
-    def _taken_apart(self, at: int) -> Variable | None:
+    def _from_pattern(self, at: int) -> Variable | None:
         brackets = self.source.around(at)
         while brackets is not None and self.source.code[brackets.start] in "{[":
             inner, brackets = brackets, self.source.around(brackets.start)
@@ -246,12 +251,12 @@ class FileScope:
     def _with_body(self, at: int, brackets: Span) -> Variable | None:
         code = self.source.code
         typed = code[_after_word(code, at) :][:3].lstrip(" ?").startswith(":")
-        body = _BODY.match(code, brackets.end + 1) if self.rules.imports != "go" else None
-        if self.rules.imports == "go":
+        if self.rules.bare_results:
             opening = self._body_brace(brackets.end)
             return (
                 Variable(Span(brackets.start, self.source.closing(opening)), at, "parameter") if opening > 0 else None
             )
+        body = _BODY.match(code, brackets.end + 1)
         if body is None:
             return Variable(brackets, at, "parameter") if typed else None
         if body[0].endswith("{"):
@@ -353,7 +358,7 @@ def _origin(begins: list[tuple[int, int]], at: int) -> int:
     return start + at - joined
 
 
-def _named(patterns: tuple[re.Pattern[str], ...], text: str) -> Iterator[int]:
+def _positions(patterns: tuple[re.Pattern[str], ...], text: str) -> Iterator[int]:
     return (match.start("n") for pattern in patterns for match in pattern.finditer(text))
 
 
@@ -369,7 +374,7 @@ def _after_space(code: str, at: int) -> int:
     return at
 
 
-def _go_package(module: str) -> str:
+def _folder_name(module: str) -> str:
     """The name a path is imported under: its last part, less a version."""
     parts = module.split("/")
     name = parts[-2] if len(parts) > 1 and re.fullmatch(r"v\d+", parts[-1]) else parts[-1]

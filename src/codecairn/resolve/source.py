@@ -69,7 +69,7 @@ class Source:
     @cached_property
     def code(self) -> str:
         """The text with what is inside strings and comments blanked; quotes stay."""
-        return self._opaque.sub(_blanked, self.text)
+        return self._opaque.sub(_blank_inside, self.text)
 
     @cached_property
     def _pairs(self) -> tuple[list[int], list[int], list[int]]:
@@ -325,7 +325,7 @@ _CONTINUED = re.compile(r"\s*\??\.(?!\.)")
 _REST = re.compile(r"[ \t]*(\n|\r|;|,|\)|\]|\}|:|\{|//|#|$|or\b|if\b|\|\||\?\?|as\b|!=|==|$)|[ \t]*\S")
 
 
-def _blanked(match: re.Match[str]) -> str:
+def _blank_inside(match: re.Match[str]) -> str:
     text = match[0]
     if len(text) >= 2 and text[-1] in "\"'`" and text[0] not in "/#-":
         return f"{text[0]}{_blank(text[1:-1])}{text[-1]}"

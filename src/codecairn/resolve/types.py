@@ -44,12 +44,12 @@ class Types:
         found: Value | None = known.answer(key, ASKED_FIRST)
         if found is not ASKED_FIRST:
             return found
-        value = self._engine.once(key, lambda: self._typed(definition, me))
+        value = self._engine.once(key, lambda: self._find_type(definition, me))
         if not self._engine.is_answered(key):
             return value  # on the way round a circle; from elsewhere more may be found
         return known.keep(key, value)
 
-    def _typed(self, definition: Definition, me: Definition | None) -> Value | None:
+    def _find_type(self, definition: Definition, me: Definition | None) -> Value | None:
         scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
         owner = scope.symbols[symbol.parent] if symbol.parent >= 0 else None
         lines = {symbol.name_line} if owner is None else range(owner.start_line, owner.end_line + 1)
@@ -82,7 +82,7 @@ class Types:
     def _any_of(self, scope: FileScope, text: str, position: int, me: Definition | None) -> Value | None:
         if "|" in text:
             return either(self._one_type(scope, each, position, me) for each in split(text, "|"))
-        for each in _intersected(text):
+        for each in _intersection(text):
             if (value := self._one_type(scope, each, position, me)) is not None:
                 return value
         return None
@@ -107,7 +107,7 @@ class Types:
         if text.startswith("{"):
             return Shape(text[1:], scope.row.id, position, me)
         if text.startswith("typeof "):
-            return self._named_type(scope, text[7:].strip(), position, me, as_value=True)
+            return self._type_by_name(scope, text[7:].strip(), position, me, as_value=True)
         base, arguments = _generic(text)
         last = base.rpartition(".")[2]
         if arguments and last in scope.rules.wrappers:
@@ -117,12 +117,12 @@ class Types:
             return value.of if isinstance(value, Instance) else value
         if arguments and last == "Callable":
             return Function(arguments[-1], scope.row.id, position, me)
-        value = self._named_type(scope, base, position, me)
+        value = self._type_by_name(scope, base, position, me)
         if arguments and isinstance(value, Outside):
             return Elements(arguments[-1], scope.row.id, position, me)
         return value
 
-    def _named_type(
+    def _type_by_name(
         self, scope: FileScope, base: str, position: int, me: Definition | None, *, as_value: bool = False
     ) -> Value | None:
         steps = scope.source.steps(base, 0, len(base))
@@ -154,7 +154,7 @@ class Types:
                 if step.kind == "call"
                 else self._step_into(value, step.text, is_last, as_value)
             )
-        return self._made(value) if not as_value else self._engine.expressions.read(value)
+        return self._instance(value) if not as_value else self._engine.expressions.read(value)
 
     def _argument(self, scope: FileScope, name: str, position: int, me: Definition) -> Value | None:
         """What a type below gives for a type parameter of the type whose member is read."""
@@ -162,7 +162,7 @@ class Types:
         owner = Definition(scope.row.id, around.number) if around else None
         if owner is None or owner == me or name not in self._parameters(owner):
             return None
-        found = self._passed(me, owner, self._parameters(owner).index(name), frozenset())
+        found = self._argument_above(me, owner, self._parameters(owner).index(name), frozenset())
         return (
             self.value(self._engine.scope(found[0].file), found[1], self._engine.expressions.inside(found[0]), me)
             if found
@@ -183,7 +183,7 @@ class Types:
                 return [re.sub(r"^(?:const|in|out)\s+", "", part).split()[0].rstrip("=:") for part in parts]
         return []
 
-    def _passed(
+    def _argument_above(
         self, below: Definition, above: Definition, number: int, seen: frozenset[Definition]
     ) -> tuple[Definition, str] | None:
         """The argument that a type gives a type above it, and the type in whose text it stands."""
@@ -193,7 +193,9 @@ class Types:
             if extended is None:
                 continue
             at = scope.source.position(site.line, site.column) + len(site.name)
-            found = (extended, "") if extended == above else self._passed(extended, above, number, seen | {below})
+            found = (
+                (extended, "") if extended == above else self._argument_above(extended, above, number, seen | {below})
+            )
             if found is None:
                 continue
             arguments = scope.source.arguments(at)
@@ -214,7 +216,7 @@ class Types:
             value, name, "type" if is_last and not as_value else "any"
         ) or self._engine.members.of(value, name)
 
-    def _made(self, value: Value | None) -> Value | None:
+    def _instance(self, value: Value | None) -> Value | None:
         """A value of a named type, or what a called function gives."""
         if not isinstance(value, Definition):
             if isinstance(value, Function):
@@ -222,7 +224,7 @@ class Types:
             return value if isinstance(value, Outside | Instance | Elements | Shape | Either) else None
         symbol = self._engine.symbol(value)
         if symbol.kind == "type":
-            is_own = self._engine.scope(value.file).rules.imports == "go"
+            is_own = self._engine.scope(value.file).rules.own_types
             return Instance(value) if is_own else self.aliased(value) or Instance(value)
         if symbol.kind in TYPES:
             return Instance(value)
@@ -234,7 +236,7 @@ class Types:
         """What a type alias stands for, where that is a named type."""
         scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
         _, is_given, text = symbol.signature.partition("=")
-        if scope.rules.imports == "go" and not is_given:
+        if scope.rules.own_types and not is_given:
             is_given, text = "=", symbol.signature.partition(symbol.name)[2]
         text = text.strip()
         if not is_given or text.startswith("{") or not text:
@@ -244,7 +246,7 @@ class Types:
         return self.value(scope, text, self._engine.expressions.inside(definition))
 
 
-def _intersected(text: str) -> list[str]:
+def _intersection(text: str) -> list[str]:
     return split(text, "&") if "&" in text and not text.startswith("&") else [text]
 
 

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 
 from codecairn.cache import Cache
 from codecairn.parse.facts import Import, Site
+from codecairn.parse.language import family
 from codecairn.resolve.engine import UNREACHED, Bound, Engine
 from codecairn.store.version import LinkTable, link_table, names_in
-from codecairn.store.view import FileRow
 
 _SITE_BYTES = 320
-_FAMILIES = ({"typescript", "tsx", "javascript"}, {"java", "kotlin", "scala"}, {"c", "cpp"})
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ def uses_of(engine: Engine, name: str, language: str) -> Uses:
     key = (engine.known.own, name, language)
     found = _uses.get(key)
     if found is None:
-        return _uses.put(key, _found(engine, name, language))
+        return _uses.put(key, _find_uses(engine, name, language))
     if any(not bound.is_reached for _, _, bound in found.sites):
         _go_on(engine, found)
     return found
@@ -49,24 +48,24 @@ def uses_of(engine: Engine, name: str, language: str) -> Uses:
 def _go_on(engine: Engine, uses: Uses) -> None:
     for number, (file, site, bound) in enumerate(uses.sites):
         if not bound.is_reached:
-            uses.sites[number] = (file, site, _bound(engine, file, site))
+            uses.sites[number] = (file, site, _bind(engine, file, site))
 
 
-def _bound(engine: Engine, file: int, site: Site) -> Bound:
+def _bind(engine: Engine, file: int, site: Site) -> Bound:
     def bound() -> Bound:
         return engine.meaning(engine.scope(file), site)
 
     return engine.budget.within(bound, UNREACHED)
 
 
-def _found(engine: Engine, name: str, language: str) -> Uses:
+def _find_uses(engine: Engine, name: str, language: str) -> Uses:
     uses = Uses()
     for file, links, is_named in _mentioning(engine, name, language):
         uses.renamed.extend((file, each) for each in links.imports if each.name == name and each.alias)
         if any(name in (each.name, each.alias) or each.name == "*" for each in links.imports):
             uses.importing.append(file)
         named = [site for site in links.sites() if site.name == name] if is_named else []
-        uses.sites.extend((file, site, _bound(engine, file, site)) for site in named)
+        uses.sites.extend((file, site, _bind(engine, file, site)) for site in named)
     return uses
 
 
@@ -74,12 +73,8 @@ def _mentioning(engine: Engine, name: str, language: str) -> Iterator[tuple[int,
     """The files whose links have the name, and those that may import it with everything else."""
     for file in engine.using(name):
         engine.budget.step()
-        if _is_related(file, language):
+        if family(file.language) == family(language):
             links = engine.known.links(engine.view, file.id)
             is_named = names_in(links, name)
             if is_named or names_in(links, "*"):
                 yield file.id, link_table(links), is_named
-
-
-def _is_related(file: FileRow, language: str) -> bool:
-    return file.language == language or any(file.language in each and language in each for each in _FAMILIES)

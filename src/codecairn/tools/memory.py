@@ -69,7 +69,7 @@ def remember(
     project = call.project
     stands = looked_at(call, project) if symbol is not None else glance(call, project)
     with suggesting_paths(project, path, call.cancel):
-        binding = _binding(project, stands, path, symbol)
+        binding = _binding(call, stands, path, symbol)
     inferred = module_name(binding.path, project.name) if binding.path else None
     session = call.registry.sessions.id_of(call.connection, project)
     draft = Draft(type, content, module or inferred, binding)
@@ -100,11 +100,12 @@ def shown(row: DiscoveryRow, stands: Verdict | None) -> Discovery:
     )  # fmt: skip
 
 
-def _binding(project: Project, stands: Standing, path: str | None, symbol: str | None) -> Binding:
+def _binding(call: Call, stands: Standing, path: str | None, symbol: str | None) -> Binding:
+    project = call.project
     place = project.guard.inside(path) if path is not None else None
     if symbol is not None:
         check_name(symbol)
-        found = newest(stands, project, lambda view: bound_to_symbol(view, symbol, place))
+        found = newest(stands, project, lambda view: bound_to_symbol(view, symbol, place, call.cancel))
         return found[0] if found else Binding(path=place, symbol=symbol, name=symbol)
     if place is None:
         return UNBOUND

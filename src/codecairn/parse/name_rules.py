@@ -1,0 +1,111 @@
+"""The rules by which a name is bound to its definition: the table `[resolve]` of a language.
+
+`like` there is another language whose rules hold where none is given. In expressions with NAME that word stands for
+the name looked for, captured as `n`.
+
+    imports       how an import names files: "dotted" (Python's way), "path" (relative, or of a package), "folder"
+                  (below the module that the manifest names), "crate", "package" (declared in the files), "include"
+                  (a file), or "none"
+    reexports     true where what a file imports can be imported from it
+    prefix        an expression for what an include may write before the path of a file
+    manifest      the file that says where modules are; `manifest_name` the expression for the module's name in it
+    endings       of files that an import leaves out, with the dot; `index` stems of files that stand for their folder
+    shares        whose top-level names are seen without an import: those of the "file", its "folder", its "package" or
+                  "all"
+    headers       endings of files in which a function without a body is a declaration; `stubs` of files that hold
+                  nothing but declarations
+    abstract      types that make the types below them interfaces
+    opaque        expressions for comments and strings; `word` one for a name
+    selves        names for the instance inside a method; `classes` for its type, `supers` for what that extends
+    sigils        what a name may begin with, and is then another one; where `@` is a decorator's it is none
+    separators    what joins a receiver and its member, longest first
+    scopes        "indent" or "braces": what tells blocks apart
+    blocks        expressions with NAME for a variable of the brackets or the function around it; `parameters` for one
+                  of the function whose head it stands in; `taken_apart` for one inside a pattern that takes an argument
+                  apart; `expressions` for one of the rest of the brackets around it; `generics` for a type parameter
+                  of the definition around it
+    head          an expression for what stands before a parameter list; none where any bracket may open one
+    reach         bytes before a name in which its declaration begins
+    keys          an expression for what follows a name that labels a value (`call(NAME=1)`, `{NAME: 1}`) and is no
+                  variable; `key_brackets` the brackets such a name stands in
+    implicit_members  true where members are seen without a receiver
+    guesses       true where the only member of a name is taken for the one meant if nothing is known of the receiver
+    primitives    types of the language itself that no definition of the name replaces
+    wrappers      generic types that stand for their (last) argument; `values` those whose elements are of it
+    casts         functions whose first argument is the type of their result
+    narrowing     an expression for a test of a type: its groups are the tested expression and the type
+    quoted        an expression for what stands before a string that is a type
+    marks         what stands before a name that marks a definition (`#[test]`) and is no function of that name
+    attribute     how the names of types end that may be left off in `[Name]`
+    splits_types  true where a type and a value may share a name and are two things; `fields_apart` likewise a field
+                  and a method
+    own_types     true where `type A B` makes a type of its own
+    bare_results  true where results stand without a mark between parameters and body
+    overrides_are_one  true where references to a member are also those to what it overrides and what overrides it
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+_NO_TYPE = (
+    "return", "new", "as", "is", "not", "enum", "class", "struct", "interface", "record", "trait", "object", "else",
+    "case", "throw", "in", "await", "yield", "goto", "delete", "extends", "implements", "instanceof", "namespace",
+    "package", "import", "using",
+)  # fmt: skip
+_TYPE = r"[\w>\]?*&]" + "".join(rf"(?<!\b{word})" for word in _NO_TYPE) + r"\s+[*&]?"
+"""The end of a type and the space before the name declared: words that stand before a name and declare none are not."""
+
+
+class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
+    imports: Literal["dotted", "path", "folder", "crate", "package", "include", "none"] = "none"
+    reexports: bool = False
+    prefix: str = ""
+    manifest: str = ""
+    manifest_name: str = ""
+    endings: tuple[str, ...] = ()
+    index: tuple[str, ...] = ()
+    shares: Literal["file", "folder", "package", "all"] = "all"
+    headers: tuple[str, ...] = ()
+    stubs: tuple[str, ...] = ()
+    abstract: frozenset[str] = frozenset()
+    opaque: tuple[str, ...] = (
+        r"//[^\n]*", r"/\*[\s\S]*?\*/", r'"(?:\\.|[^"\\\n])*"', r"'(?:\\[^\n]{1,10}?|[^'\\\n])'",
+    )  # fmt: skip
+    word: str = r"[A-Za-z_\x80-\xff][\w\x80-\xff]*"
+    selves: frozenset[str] = frozenset({"this", "self"})
+    classes: frozenset[str] = frozenset()
+    supers: frozenset[str] = frozenset({"super"})
+    sigils: str = "@#"
+    separators: tuple[str, ...] = ("?.", "!.", "&.", "->", "::", ".")
+    scopes: Literal["indent", "braces"] = "braces"
+    blocks: tuple[str, ...] = (
+        r"\b(?:var|let|val|const|final|auto|my|local|mut)\s+(?P<n>NAME)\b(?!\s*[\w<*&:])",
+        rf"{_TYPE}(?P<n>NAME)\s*(?:=(?![=>])|;|:(?!:))",
+        r"(?<![\w.])(?P<n>NAME)\s*:=",
+    )
+    parameters: tuple[str, ...] = (r"[(,]\s*(?P<n>NAME)\s*:(?!:)", rf"{_TYPE}(?P<n>NAME)\s*[,)]")
+    taken_apart: tuple[str, ...] = ()
+    expressions: tuple[str, ...] = (r"(?<![\w.])(?P<n>NAME)\s*[-=]>",)
+    generics: tuple[str, ...] = ()
+    head: str = ""
+    reach: int = 300
+    keys: str = r"\s*:(?!:)"
+    key_brackets: str = "("
+    implicit_members: bool = True
+    guesses: bool = True
+    primitives: frozenset[str] = frozenset()
+    wrappers: frozenset[str] = frozenset()
+    values: frozenset[str] = frozenset()
+    casts: frozenset[str] = frozenset()
+    narrowing: str = ""
+    quoted: str = ""
+    marks: str = ""
+    attribute: str = ""
+    splits_types: bool = False
+    fields_apart: bool = False
+    own_types: bool = False
+    bare_results: bool = False
+    overrides_are_one: bool = False
