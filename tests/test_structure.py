@@ -29,7 +29,7 @@ LAYERS: list[set[str]] = [
         "text",
         "words",
         "nearness",
-        "beside",
+        "roles",
         "cancel",
         "redact",
         "metrics",

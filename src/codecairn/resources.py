@@ -138,7 +138,7 @@ def module_names(call: Call, typed: str) -> list[str]:
 def listed_modules(call: Call) -> Iterator[tuple[str, str]]:
     """The weightiest modules of the product, each once, by address and folder; none while nothing is indexed."""
     found = _surveyed(call)
-    modules = [each for each in found.modules if each.place == "code"] if found is not None else []
+    modules = [each for each in found.modules if each.role == "source"] if found is not None else []
     for each in modules[:_MODULES_LISTED]:
         yield f"{_MODULE}{each.folder or each.name}", each.folder or "."
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from codecairn.beside import place_of
+from codecairn.roles import is_product
 
 Ask = Callable[..., Awaitable[dict[str, Any] | None]]
 """Calls a tool by its name and arguments, and returns its value; None where it answers with an error."""
@@ -120,7 +120,7 @@ def _is_about_code(commit: Mapping[str, Any]) -> bool:
 def _is_code(path: str) -> bool:
     """Whether its name looks like the product's own source, as far as a name tells."""
     suffix = PurePosixPath(path).suffix.lower()
-    return suffix not in _NOT_CODE and place_of(path, "") == "code"
+    return suffix not in _NOT_CODE and is_product(path, "")
 
 
 async def _functions_of(ask: Ask, paths: Iterable[str]) -> list[Function]:
@@ -140,7 +140,7 @@ def _functions(files: Iterable[Mapping[str, Any]]) -> list[Function]:
     """The longest functions of each file of the product, of which names tell something."""
     found: list[Function] = []
     for file in files:
-        if place_of(file["path"], file["language"]) == "code":
+        if is_product(file["path"], file["language"]):
             rows = sorted(_callables(file["symbols"]), key=lambda each: each["line_start"] - each["line_end"])
             found += [
                 Function(each["name"], file["path"], each["line_start"], each["line_end"], each["name"])

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from codecairn.beside import place_of
 from codecairn.cancel import Cancel
 from codecairn.catalog.entries import Catalog
 from codecairn.parse.kinds import CALLABLE, TYPES
@@ -25,6 +24,7 @@ from codecairn.rank.show import ELISION, extent_of_symbol
 from codecairn.resolve.calls import Calls, Edge, Unbound
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.values import Definition
+from codecairn.roles import is_product, is_test
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow, View
 from codecairn.words import analysed, query_words
@@ -131,7 +131,7 @@ class Gatherer:
 
     def _is_meant(self, file: FileRow, symbol: SymbolRow, parts: list[str]) -> bool:
         own = re.split(r"[.:#/]+", qualified_name(file, symbol))
-        return place_of(file.path, file.language) == "code" and own[-len(parts) :] == parts
+        return is_product(file.path, file.language) and own[-len(parts) :] == parts
 
     def _sorted(self, found: list[Ranked], most: float) -> tuple[list[_Seed], list[Material], list[Material]]:
         code, tests, documents = list[_Seed](), list[Material](), list[Material]()
@@ -140,15 +140,15 @@ class Gatherer:
             file = self._view.file(candidate.file)
             assert file is not None
             symbol = self._view.symbol(file.id, candidate.symbol) if candidate.symbol >= 0 else None
-            place = place_of(file.path, file.language)
+            is_code, is_of_tests = is_product(file.path, file.language), is_test(file.path)
             why = f"the search for the task finds it (relevance {each.relevance:.2f})"
-            if place == "code" and symbol is not None and len(code) < _DEFINITIONS:
+            if is_code and symbol is not None and len(code) < _DEFINITIONS:
                 code.append(self._definition(file, symbol, share, why))
-            elif place == "test" and symbol is not None and len(tests) < _TESTS:
+            elif is_of_tests and symbol is not None and len(tests) < _TESTS:
                 tests.append(self._test(file, symbol, share * _FOUND_TEST, why))
-            elif symbol is None and place != "test" and len(documents) < _DOCUMENTS:
-                part = share if place == "code" else share * _DOCUMENT
-                documents.append(self._part(file, each, part, why, "definition" if place == "code" else "doc"))
+            elif symbol is None and not is_of_tests and len(documents) < _DOCUMENTS:
+                part = share if is_code else share * _DOCUMENT
+                documents.append(self._part(file, each, part, why, "definition" if is_code else "doc"))
         return code, tests, documents
 
     def _definition(self, file: FileRow, symbol: SymbolRow, worth: float, why: str) -> _Seed:
@@ -240,7 +240,7 @@ class Gatherer:
         symbol = self._view.symbol(edge.file, edge.caller.number) if edge.caller.number >= 0 else None
         if file is None or (symbol is not None and (file.id, symbol.number) == (seed.file.id, seed.symbol.number)):
             return None
-        kind: Literal["caller", "test"] = "test" if place_of(file.path, file.language) == "test" else "caller"
+        kind: Literal["caller", "test"] = "test" if is_test(file.path) else "caller"
         part = (_TEST if kind == "test" else _CALLER) * edge.confidence
         start, end = (symbol.start_line, symbol.end_line) if symbol else (edge.lines[0], edge.lines[-1])
         return Material(

@@ -9,6 +9,7 @@ from codecairn.context.modules import ModuleFile, ModulePage, ModulePages
 from codecairn.context.overview import Folder, Hot, KeyModule, Overview
 from codecairn.context.stack import Manifest, commands_of, entries_of
 from codecairn.index.standing import Standing
+from codecairn.roles import Role
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow
 from codecairn.text import one_line
@@ -17,7 +18,10 @@ from codecairn.types import CatalogEntry
 _LONGEST_NAME = 200
 _ENTRIES = 8
 _LANGUAGES = 6
-_PLACES = {"test": "tests", "prose": "documents", "beside": "beside the product"}
+_ROLES: dict[Role, str] = {
+    "test": "tests", "document": "documents", "vendored": "vendored", "example": "examples", "benchmark": "benchmarks",
+    "legacy": "legacy", "configuration": "configuration", "data": "data",
+}  # fmt: skip
 _LANGUAGE_NAMES = {
     "cpp": "C++", "csharp": "C#", "javascript": "JavaScript", "php": "PHP", "rst": "reStructuredText",
     "text": "plain text", "tsx": "TSX", "typescript": "TypeScript",
@@ -126,7 +130,7 @@ def _entries(value: Overview) -> Iterator[str]:
 
 
 def _folder(each: Folder) -> str:
-    kind = f", {_PLACES[each.place]}" if each.place in _PLACES else ""
+    kind = f", {_ROLES[each.role]}" if each.role in _ROLES else ""
     line = f"- {code(each.name + '/')} {counted(each.files, 'file')}, mostly {language_name(each.language)}{kind}"
     if not each.inner:
         return line

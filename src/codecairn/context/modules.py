@@ -7,7 +7,6 @@ from collections import Counter
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from codecairn.beside import place_of
 from codecairn.cancel import Cancel
 from codecairn.catalog.entries import Catalog
 from codecairn.context.central import Central, Uses, central
@@ -19,6 +18,7 @@ from codecairn.history.churn import Churn
 from codecairn.paths import printable
 from codecairn.resolve.importers import ImportedFiles
 from codecairn.resolve.known import known
+from codecairn.roles import is_test
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow, View
 from codecairn.types import CatalogEntry
@@ -83,7 +83,7 @@ def module_pages(view: View, known: Known, name: str, cancel: Cancel) -> ModuleP
     found = known.survey.named(name)
     if not found:
         raise unknown_module(known.survey, name)
-    told = [each for each in found if each.place == "code"][:_MOST_PAGES] or found[:1]
+    told = [each for each in found if each.role == "source"][:_MOST_PAGES] or found[:1]
     others = [each.folder for each in found if each not in told]
     pages = tuple(_page(view, known, each, cancel) for each in told)
     return ModulePages(found[0].name, pages, tuple(others[:_MOST_OTHERS]), max(0, len(others) - _MOST_OTHERS))
@@ -169,7 +169,7 @@ def _tests(view: View, survey: Survey, module: Module, cancel: Cancel) -> list[s
     imported, own = ImportedFiles(view, known(view)), {file.id for file in module.files}
     found = list[tuple[float, str]]()
     for file in survey.files:
-        if place_of(file.path, file.language) == "test" and posixpath.dirname(file.path) != module.folder:
+        if is_test(file.path) and posixpath.dirname(file.path) != module.folder:
             cancel.check()
             names = imported.by_path(file.path)
             if names & own:

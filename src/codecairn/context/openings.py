@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from codecairn import redact
-from codecairn.beside import PROSE
 from codecairn.paths import Guard
+from codecairn.roles import PROSE
 from codecairn.source.content import Content, read_text
 from codecairn.text import one_line
 

@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from codecairn.beside import place_of
 from codecairn.catalog.entries import Catalog
 from codecairn.context.central import Central, Place, Uses, central
 from codecairn.context.openings import README, first_paragraph, opening
 from codecairn.context.stack import Manifest
-from codecairn.context.survey import Module, Survey
+from codecairn.context.survey import Module, Survey, common_role
 from codecairn.history.churn import Churn
+from codecairn.roles import Role
 from codecairn.store.view import FileRow, View
 from codecairn.types import CatalogEntry
 
@@ -35,7 +35,7 @@ class Folder:
     name: str
     files: int
     language: str
-    place: str
+    role: Role
     inner: tuple[tuple[str, int], ...] = ()
     """Folders inside it, with how many files each has below it."""
     inner_omitted: int = 0
@@ -80,7 +80,7 @@ def overview(
     view: View, survey: Survey, uses: Uses, churn: Churn, manifests: list[Manifest], catalog: Catalog
 ) -> Overview:
     folders = _folders(survey)
-    modules = [each for each in survey.modules if each.place == "code"]
+    modules = [each for each in survey.modules if each.role == "source"]
     hot = hot_files(survey, churn)
     documents = [file for file in survey.files if _DOCUMENT.match(file.path)]
     binding = binding_rules(catalog)
@@ -153,7 +153,7 @@ def _folders(survey: Survey) -> list[Folder]:
         if "/" in file.path:
             below.setdefault(file.path.split("/", 1)[0], []).append(file)
     found = [_folder(name, files) for name, files in below.items()]
-    return sorted(found, key=lambda each: (each.place != "code", -each.files, each.name))
+    return sorted(found, key=lambda each: (each.role != "source", -each.files, each.name))
 
 
 def _folder(name: str, files: list[FileRow]) -> Folder:
@@ -163,12 +163,12 @@ def _folder(name: str, files: list[FileRow]) -> Folder:
         if any(each.path == only for each in files):
             break
         name = only
-    place = Counter(place_of(each.path, each.language) for each in files).most_common(1)[0][0]
+    role = common_role(files)
     language = Counter(each.language or "other" for each in files).most_common(1)[0][0]
     below = (each.path[len(name) + 1 :].split("/") for each in files)
     inner = Counter(parts[0] for parts in below if len(parts) > 1).most_common()
-    shown = tuple(inner[:_INNER]) if place == "code" else ()
-    return Folder(name, len(files), language, place, shown, len(inner) - len(shown) if shown else 0)
+    shown = tuple(inner[:_INNER]) if role == "source" else ()
+    return Folder(name, len(files), language, role, shown, len(inner) - len(shown) if shown else 0)
 
 
 def _base(path: str) -> str:

@@ -23,9 +23,8 @@ from typing import NamedTuple, Protocol
 
 from codecairn.cancel import Cancel
 from codecairn.paths import Guard, has_control
+from codecairn.roles import UNSEARCHED_FOLDERS
 
-EXCLUDED = ("node_modules", ".git", "dist", "build", ".next", ".context")
-"""Folders that are never searched, whether tracked or not."""
 LONGEST_LINE = 500
 """Characters that are shown of a line."""
 AROUND = 2
@@ -145,10 +144,7 @@ def _may_show(path: str, guard: Guard) -> bool:
 
 
 def is_excluded(path: str) -> bool:
-    return not _EXCLUDED.isdisjoint(path.split("/")[:-1])
-
-
-_EXCLUDED = frozenset(EXCLUDED)
+    return not UNSEARCHED_FOLDERS.isdisjoint(path.split("/")[:-1])
 
 
 def _page(counts: Mapping[str, int], offset: int, limit: int) -> dict[str, tuple[int, int]]:

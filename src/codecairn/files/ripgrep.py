@@ -21,8 +21,9 @@ from tempfile import TemporaryFile
 from codecairn import config
 from codecairn.cache import Cache
 from codecairn.errors import CairnError, InvalidPattern
-from codecairn.files.grep import EXCLUDED, Place, Query, Tally, Time
+from codecairn.files.grep import Place, Query, Tally, Time
 from codecairn.paths import BLOCKED_NAMES, BLOCKED_PATTERNS, Guard, has_control
+from codecairn.roles import UNSEARCHED_FOLDERS
 from codecairn.source import process
 from codecairn.source.content import Skip, read_text
 from codecairn.source.process import Finished
@@ -103,7 +104,7 @@ class Ripgrep:
             above += f"{part}/"
 
     def _left_out(self) -> Iterator[str]:
-        for folder in EXCLUDED:
+        for folder in sorted(UNSEARCHED_FOLDERS):
             yield f"--glob=!{folder}/"
         for pattern in (*sorted(BLOCKED_NAMES), *BLOCKED_PATTERNS, *self.guard.extra):
             yield f"--iglob=!{pattern}"

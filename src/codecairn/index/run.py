@@ -23,10 +23,11 @@ from codecairn.index.pool import Workers, jobs_for
 from codecairn.index.refs import Refs, differing_paths
 from codecairn.parse.language import language_of
 from codecairn.paths import Guard
+from codecairn.roles import is_test
 from codecairn.source.content import Found, Skip, read_text
 from codecairn.source.git import Git
 from codecairn.source.refs import Tip, is_repository
-from codecairn.source.walk import MARKS, Listing, is_test, list_files
+from codecairn.source.walk import MARKS, Listing, list_files
 from codecairn.store.index import Entry, IndexStore
 from codecairn.store.layers import Layer, Scope
 from codecairn.store.lexical import Lexical

@@ -18,9 +18,10 @@ from codecairn.index.activity import Opened
 from codecairn.index.digest import blob_id
 from codecairn.index.live import ProjectIndex
 from codecairn.paths import printable
+from codecairn.roles import is_test
 from codecairn.source.content import Found, Skip, read_text
 from codecairn.source.refs import Tip, commit_of, default_branch, tip_of
-from codecairn.source.walk import is_test, list_files
+from codecairn.source.walk import list_files
 from codecairn.store.index import Entry
 from codecairn.store.layers import Layer, Scope
 from codecairn.text import number_of

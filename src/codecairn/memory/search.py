@@ -15,7 +15,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from codecairn.beside import PROSE
 from codecairn.errors import NotReady
 from codecairn.index.standing import FRESHNESS, Standing
 from codecairn.memory.boosts import DIGITS, Boosts, boosts
@@ -31,6 +30,7 @@ from codecairn.rank.plan import planned
 from codecairn.rank.score import Ranked
 from codecairn.rank.search import Question, newest
 from codecairn.rank.show import shown
+from codecairn.roles import PROSE
 from codecairn.store.discoveries import DiscoveryRow
 from codecairn.store.sessions import Accessed, SessionRow
 from codecairn.store.view import FileRow, View

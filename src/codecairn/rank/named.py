@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
-from codecairn.beside import place_of
 from codecairn.nearness import SIGILS, nearest_names
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.rank.filters import Filters, qualified_name
+from codecairn.roles import is_product, is_test
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow, View
 
@@ -34,7 +34,6 @@ _AROUND = "()*& "
 _DEEPEST = 24
 """Joints, and brackets in each other; what has more is no name."""
 _NEAR_NAMES = 40
-_PLACES = {"code": 0, "beside": 1, "prose": 1, "test": 2}
 
 
 @dataclass(frozen=True)
@@ -184,7 +183,7 @@ def worth(file: FileRow, symbol: SymbolRow) -> tuple[Any, ...]:
     """What a reader wants first among equals: the product's own, what has a body, types and functions before data."""
     is_data = symbol.kind not in TYPES | CALLABLE | {"module"}
     return (
-        _PLACES[place_of(file.path, file.language)], is_data, symbol.kind == "field",
+        is_test(file.path), not is_product(file.path, file.language), is_data, symbol.kind == "field",
         symbol.end_line == symbol.start_line, file.path.count("/"), file.path, symbol.start_line, symbol.number,
     )  # fmt: skip
 

@@ -25,8 +25,8 @@ from codecairn.resolve.engine import Engine
 from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.resolve.references import Reference, references_to
 from codecairn.resolve.values import Definition
+from codecairn.roles import is_test
 from codecairn.source.refs import default_branch, tip_of
-from codecairn.source.walk import is_test
 from codecairn.store.index import IndexStore
 from codecairn.store.layers import Layer
 from codecairn.store.view import FileRow, View

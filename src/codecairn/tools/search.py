@@ -19,6 +19,7 @@ from codecairn.rank.score import Ranked
 from codecairn.rank.search import CANDIDATES, Mode, Question
 from codecairn.rank.show import extent_of, shown
 from codecairn.reading.search import print_explanation, print_search
+from codecairn.roles import is_vendored
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
@@ -60,6 +61,7 @@ class FoundFile(Struct, frozen=True, kw_only=True):
     start_line: int
     end_line: int
     language: str
+    vendored: bool
 
 
 class SearchResult(Struct, frozen=True, kw_only=True):
@@ -211,7 +213,7 @@ def _result(view: View, ranked: Ranked, place: int) -> SearchResult:
         ) if symbol else None,
         file=FoundFile(
             path=file.path, package=package_of(file), start_line=text.start_line, end_line=text.end_line,
-            language=file.language,
+            language=file.language, vendored=is_vendored(file.path),
         ),
         source_layer=view.source_layer(file.path, file.id), content=text.content,
         context_before=text.before, context_after=text.after, content_cut=text.is_cut,
