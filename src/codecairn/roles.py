@@ -17,9 +17,13 @@ for readers who ask about a file regardless of its folders. The contents of a fi
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from fnmatch import translate
+from functools import cache
 from typing import Literal
 
 from codecairn.cache import Memo
+from codecairn.parse.language import languages
 
 Role = Literal[
     "test", "vendored", "document", "example", "benchmark", "legacy", "data", "generated", "configuration", "entry",
@@ -65,17 +69,11 @@ _FOLDERS: dict[str, Role] = {
 # Names: tests.
 
 _NOT_CODE = frozenset({"md", "rst", "txt", "adoc", "json", "yaml", "yml", "toml", "xml", "html", "spec"})
-_TEST_EXTENSIONS = frozenset({"bats", "feature"})
 _TEST_STEM = re.compile(
     r"tests?|conftest|tests?[_-].+|.+[._-](?:tests?|specs?|unittests?|e2e|cy|SUITE)|.*[a-z0-9]Tests?"
 )
-_TEST_STEMS = {
-    **dict.fromkeys(("cs", "fs", "vb", "swift", "m", "mm", "cpp", "cc", "dart"), re.compile(r".+Tests?")),
-    **dict.fromkeys(("php", "kt", "kts", "groovy", "hs"), re.compile(r".+(?:Tests?|Spec|IT)|.*TestCase")),
-    "java": re.compile(r".+(?:Tests?|TestCase|IT)|Test[A-Z].*"),
-    "scala": re.compile(r".+(?:Tests?|Spec|Suite)"),
-}
-"""By extension: how a language names tests besides."""
+"""In any language; how each names tests besides is in its file in parse/languages."""
+_TEST_EXTENSION = "feature"
 
 # Names: everything else.
 
@@ -109,14 +107,10 @@ DOCUMENT_EXTENSIONS = frozenset(
 _DOCUMENT_NAME = re.compile(
     r"(readme|licen[cs]e|copying|changelog|changes|authors|contributors|contributing|notice|news|todo)([-_][^.]*)?"
 )
-_ENTRY = re.compile(
-    r"(^|/)((__main__|manage|wsgi|asgi)\.py|cli\.([cm]?[jt]s|py|rs|php|rb)|program\.cs|[^/]*application\.(java|kt)"
-    r"|main\.(py|go|rs|c|cc|cpp|cxx|swift|kt|java|scala|zig|dart|hs|ts|js|mjs|rb|lua))$"
-    r"|(^|/)src/bin/[^/]+\.rs$|(^|/)bin/[^/.]+$"
-    r"|^(src/|(packages|crates|apps)/[^/]+/(src/)?)?(lib\.rs|mod\.ts|server\.go|(index|server|app)\.([cm]?[jt]sx?|py|php|rb))$",
-    re.IGNORECASE,
-)
-"""A name such as `index` or `app` is an entry in the root of a project or of its packages, and anything elsewhere."""
+_BINARY = re.compile(r"(^|/)bin/[^/.]+$")
+_SHALLOW = frozenset({"index", "app", "server", "lib", "mod"})
+_NEAR_THE_ROOT = re.compile(r"(src/|(packages|crates|apps)/[^/]+/(src/)?)?[^/]+")
+"""Where a name such as `index` or `app` is an entry: in the root of a project or of its packages."""
 
 
 def role_of(path: str, language: str = "") -> Role:
@@ -184,7 +178,7 @@ def form_of(path: str) -> Role:
         return "configuration"
     if extension in DOCUMENT_EXTENSIONS or _DOCUMENT_NAME.fullmatch(name):
         return "document"
-    return "entry" if _ENTRY.search(path) else "source"
+    return "entry" if _is_entry(path, name) else "source"
 
 
 def _has_test_folder(path: str) -> bool:
@@ -193,10 +187,35 @@ def _has_test_folder(path: str) -> bool:
 
 
 def _has_test_name(path: str) -> bool:
-    stem, _, extension = path.rpartition("/")[2].rpartition(".")
-    if extension in _TEST_EXTENSIONS:
-        return True
+    name = path.rpartition("/")[2]
+    stem, _, extension = name.rpartition(".")
     if not stem or extension in _NOT_CODE:
         return False
-    own = _TEST_STEMS.get(extension)
-    return bool(_TEST_STEM.fullmatch(stem) or (own and own.fullmatch(stem)))
+    return bool(extension == _TEST_EXTENSION or _TEST_STEM.fullmatch(stem) or _test_names().match(name))
+
+
+def _is_entry(path: str, name: str) -> bool:
+    if name.split(".", maxsplit=1)[0] in _SHALLOW and not _NEAR_THE_ROOT.fullmatch(path):
+        return False
+    return bool(_entry_names().match(name) or _entry_paths().search(path) or _BINARY.search(path))
+
+
+@cache
+def _test_names() -> re.Pattern[str]:
+    return _either(glob for each in languages().values() for glob in each.data.test_files)
+
+
+@cache
+def _entry_names() -> re.Pattern[str]:
+    """Of lower case."""
+    return _either(glob.lower() for each in languages().values() for glob in each.data.entry_files if "/" not in glob)
+
+
+@cache
+def _entry_paths() -> re.Pattern[str]:
+    globs = (glob for each in languages().values() for glob in each.data.entry_files if "/" in glob)
+    return re.compile(rf"(?:^|/)(?:{_either(globs).pattern})")
+
+
+def _either(globs: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(map(translate, globs)))

@@ -1,27 +1,9 @@
-"""Words about text: which language a file is in, and Markdown that cannot be broken out of."""
+"""Words about text: what a binary file is, and Markdown that cannot be broken out of."""
 
 from __future__ import annotations
 
 import re
 from pathlib import PurePosixPath
-
-FENCE_LANGUAGES = {
-    ".bash": "bash", ".c": "c", ".cc": "cpp", ".cjs": "javascript", ".clj": "clojure", ".cpp": "cpp", ".cs": "csharp",
-    ".css": "css", ".cxx": "cpp", ".dart": "dart", ".erl": "erlang", ".ex": "elixir", ".exs": "elixir", ".go": "go",
-    ".gradle": "groovy", ".graphql": "graphql", ".h": "c", ".hpp": "cpp", ".hs": "haskell", ".html": "html",
-    ".ini": "ini", ".java": "java", ".js": "javascript", ".json": "json", ".jsx": "jsx", ".kt": "kotlin",
-    ".kts": "kotlin", ".less": "less", ".lua": "lua", ".m": "objectivec", ".md": "markdown", ".mjs": "javascript",
-    ".ml": "ocaml", ".mts": "typescript", ".nix": "nix", ".php": "php", ".pl": "perl", ".proto": "protobuf",
-    ".ps1": "powershell", ".py": "python", ".pyi": "python", ".r": "r", ".rb": "ruby", ".rs": "rust", ".rst": "rst",
-    ".sass": "sass", ".scala": "scala", ".scss": "scss", ".sh": "bash", ".sql": "sql", ".svelte": "svelte",
-    ".swift": "swift", ".tf": "hcl", ".toml": "toml", ".ts": "typescript", ".tsx": "tsx", ".vue": "vue",
-    ".xml": "xml", ".yaml": "yaml", ".yml": "yaml", ".zig": "zig", ".zsh": "bash",
-}  # fmt: skip
-
-FENCE_LANGUAGES_BY_NAME = {
-    "dockerfile": "dockerfile", "makefile": "makefile", "gnumakefile": "makefile", "cmakelists.txt": "cmake",
-    "rakefile": "ruby", "gemfile": "ruby", "jenkinsfile": "groovy", "go.mod": "go",
-}  # fmt: skip
 
 BINARY_KINDS = {
     "images": {".bmp", ".gif", ".ico", ".jpeg", ".jpg", ".png", ".svgz", ".tif", ".tiff", ".webp"},
@@ -38,11 +20,6 @@ _UNPRINTABLE = re.compile(rf"[\x00-\x1f\x7f-\x9f\u2028\u2029{BIDI}]")
 
 CHARACTERS_PER_TOKEN = 3.5
 """Measured on code and Markdown with common tokenisers: 3.2 to 4.1. Low, so that a cap in tokens is kept."""
-
-
-def fence_language(path: str) -> str:
-    name = PurePosixPath(path)
-    return FENCE_LANGUAGES_BY_NAME.get(name.name.lower()) or FENCE_LANGUAGES.get(name.suffix.lower(), "text")
 
 
 def binary_kind(path: str) -> str:

@@ -9,6 +9,7 @@ from codecairn.context.modules import ModuleFile, ModulePage, ModulePages
 from codecairn.context.overview import Folder, Hot, KeyModule, Overview
 from codecairn.context.stack import Manifest, commands_of, entries_of
 from codecairn.index.standing import Standing
+from codecairn.parse.formats import display_name
 from codecairn.roles import Role
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow
@@ -21,10 +22,6 @@ _LANGUAGES = 6
 _ROLES: dict[Role, str] = {
     "test": "tests", "document": "documents", "vendored": "vendored", "example": "examples", "benchmark": "benchmarks",
     "legacy": "legacy", "configuration": "configuration", "data": "data",
-}  # fmt: skip
-_LANGUAGE_NAMES = {
-    "cpp": "C++", "csharp": "C#", "javascript": "JavaScript", "php": "PHP", "rst": "reStructuredText",
-    "text": "plain text", "tsx": "TSX", "typescript": "TypeScript",
 }  # fmt: skip
 
 
@@ -40,10 +37,6 @@ def code(text: str) -> str:
 
 def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def language_name(language: str) -> str:
-    return _LANGUAGE_NAMES.get(language, language.capitalize())
 
 
 def section(title: str, rows: Iterable[str], omitted: int = 0, what: str = "") -> str:
@@ -95,7 +88,7 @@ def bare_page(project: str, about: str, manifests: list[Manifest], stands: Stand
 def _facts(value: Overview) -> Iterator[str]:
     survey = value.survey
     languages = [
-        f"{language_name(name)} {counted(files, 'file')}, {counted(lines, 'line')}"
+        f"{display_name(name)} {counted(files, 'file')}, {counted(lines, 'line')}"
         for name, files, lines in survey.languages
     ]
     more = len(languages) - _LANGUAGES
@@ -131,7 +124,7 @@ def _entries(value: Overview) -> Iterator[str]:
 
 def _folder(each: Folder) -> str:
     kind = f", {_ROLES[each.role]}" if each.role in _ROLES else ""
-    line = f"- {code(each.name + '/')} {counted(each.files, 'file')}, mostly {language_name(each.language)}{kind}"
+    line = f"- {code(each.name + '/')} {counted(each.files, 'file')}, mostly {display_name(each.language)}{kind}"
     if not each.inner:
         return line
     inner = ", ".join(f"{code(name + '/')} {files:,}" for name, files in each.inner)

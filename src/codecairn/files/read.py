@@ -15,12 +15,13 @@ from typing import NamedTuple
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, Denied, InvalidInput, NotFound, Unreadable
+from codecairn.parse.formats import format_of
 from codecairn.parse.language import Language, language_of
 from codecairn.paths import Guard
 from codecairn.source.content import Skip, read_inside, spelled
 from codecairn.source.failures import failure
 from codecairn.source.git import Git
-from codecairn.text import decoded, fence_language
+from codecairn.text import decoded
 
 LARGEST = 1 << 20
 _MOST_LINKS = 10
@@ -49,7 +50,7 @@ class FileText:
 
     @property
     def language(self) -> str:
-        return self.grammar.data.name if self.grammar else fence_language(self.path)
+        return self.grammar.data.name if self.grammar else format_of(self.path)
 
 
 def read_here(guard: Guard, given: str) -> FileText:

@@ -16,13 +16,14 @@ import msgspec
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, InvalidInput, NotFound
+from codecairn.parse.formats import fence
 from codecairn.paths import Guard
 from codecairn.source.failures import REPAIR, damage, failure, lacks_objects
 from codecairn.source.git import Git, Layout, WorkingTree
 from codecairn.source.opening import open_plain
 from codecairn.source.process import Finished
 from codecairn.source.refs import resolve
-from codecairn.text import decoded, fence_language
+from codecairn.text import decoded
 from codecairn.types import Blame, BlameCommit, BlameLine
 
 _NOT_FOLLOWED = (
@@ -231,7 +232,7 @@ def _value(
     if query.end is not None and total < query.end:
         notes = [*notes, f"The file ends at line {total}."]
     return Blame(
-        file_path=path, language=fence_language(path), start_line=found.lines[0].line if found.lines else 0,
+        file_path=path, language=fence(path), start_line=found.lines[0].line if found.lines else 0,
         end_line=last, total_lines=total, next_start_line=last + 1 if last < min(query.end or total, total) else None,
         local_modifications=any(map(_is_uncommitted, found.commits)), lines=found.lines, notes=notes,
         commits=[

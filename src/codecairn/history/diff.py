@@ -20,6 +20,7 @@ import msgspec
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, NotARepository
 from codecairn.history.log import STATUS
+from codecairn.parse.formats import fence
 from codecairn.paths import Guard, printable
 from codecairn.source.damage import in_pieces, listed, object_named
 from codecairn.source.failures import REPAIR, damage, failure, lacks_objects
@@ -27,7 +28,7 @@ from codecairn.source.git import Git, Layout
 from codecairn.source.objects import FOLDER, tree_changes, worktree_changes
 from codecairn.source.process import Finished
 from codecairn.source.refs import resolve
-from codecairn.text import binary_kind, decoded, fence_language, one_line
+from codecairn.text import binary_kind, decoded, one_line
 from codecairn.types import Diff, DiffSummary, FileDiff, FileStatus
 
 LARGE_DIFF_LINES = 1000
@@ -361,7 +362,7 @@ def _file(entry: _Entry, hunks: str | None) -> FileDiff:
     modes = (entry.old_mode, entry.new_mode) if changed else (None, None)
     return FileDiff(
         path=entry.path, old_path=entry.old_path, status=entry.status, insertions=entry.insertions,
-        deletions=entry.deletions, binary=entry.binary, language=fence_language(entry.path), old_mode=modes[0],
+        deletions=entry.deletions, binary=entry.binary, language=fence(entry.path), old_mode=modes[0],
         new_mode=modes[1], diff=hunks,
     )  # fmt: skip
 

@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 from codecairn.parse.chunks import LONGEST_REMAINDER
 from codecairn.parse.facts import Chunk, FileFacts
+from codecairn.parse.formats import documents
 from codecairn.parse.lines import Lines
 
 _SHORTEST = 40
 """Lines a block is filled up to before a blank line ends it."""
-
-_FORMATS = {"md": "markdown", "markdown": "markdown", "mdx": "markdown", "mkd": "markdown", "rst": "rst", "rest": "rst"}
 
 
 class Heading(NamedTuple):
@@ -46,7 +45,7 @@ def _format(path: str, source: bytes) -> str:
     ending = PurePosixPath(path).suffix[1:].lower()
     if ending in ("txt", "") and _DIRECTIVE.search(source):
         return "rst"
-    return _FORMATS.get(ending, "text")
+    return next((name for name, each in documents().items() if ending in each.extensions), "text")
 
 
 _DIRECTIVE = re.compile(rb"^\.\. (?:[a-zA-Z][\w:-]*::|_[^:\n]+:)", re.MULTILINE)

@@ -1,8 +1,12 @@
-"""Languages, each one TOML file in `languages/`.
+"""Languages, each one TOML file in `languages/`; no other file names one.
 
-    name          the language, as answers spell it
+    name          the language, as answers spell it; `title` as people write it, `aliases` other names they give it
     like          another language: what is not said here is as there, and the queries here come before those there
+    family        languages of one family see each other's names
     extensions    file endings without the dot; `filenames` whole names; `shebangs` interpreters
+    fences        what a code fence calls it where that is not the name, by ending
+    test_files    globs of the files that test others; `entry_files` of those a program starts in. A glob is of the
+                  file's name, or of the end of its path where it has a slash
     [shared]      endings that are another language's unless the text matches the expression given here
     grammar       "python_module:function" of the tree-sitter grammar
     separator     what joins the parts of a qualified name; `member_separator` before a method, `static_separator`
@@ -48,6 +52,48 @@ the one whose first clause follows).
 In `references` the name node itself is captured: @calls, @imports, @implements, @extends or @references. A node
 captured twice is what comes first in that list; names of definitions are left out. @applied is a call where a bracket
 follows the name, among bare tokens; @ignored is no reference at all.
+
+`[resolve]` holds the rules by which a name is bound to its definition. `like` there is another language whose rules
+hold where none is given. In expressions with NAME that word stands for the name looked for, captured as `n`.
+
+    imports       how an import names files: "dotted" (Python's way), "path" (relative, or of a package), "folder"
+                  (below the module that the manifest names), "crate", "package" (declared in the files), "include"
+                  (a file), or "none"
+    reexports     true where what a file imports can be imported from it
+    manifest      the file that says where modules are; `manifest_name` the expression for the module's name in it
+    endings       of files that an import leaves out, with the dot; `index` stems of files that stand for their folder
+    shares        whose top-level names are seen without an import: those of the "file", its "folder", its "package" or
+                  "all"
+    headers       endings of files in which a function without a body is a declaration; `stubs` of files that hold
+                  nothing but declarations
+    abstract      types that make the types below them interfaces
+    opaque        expressions for comments and strings; `word` one for a name
+    selves        names for the instance inside a method; `classes` for its type, `supers` for what that extends
+    sigils        what a name may begin with, and is then another one; where `@` is a decorator's it is none
+    separators    what joins a receiver and its member, longest first
+    scopes        "indent" or "braces": what tells blocks apart
+    blocks        expressions with NAME for a variable of the brackets or the function around it; `parameters` for one
+                  of the function whose head it stands in; `taken_apart` for one inside a pattern that takes an argument
+                  apart; `expressions` for one of the rest of the brackets around it; `generics` for a type parameter
+                  of the definition around it
+    head          an expression for what stands before a parameter list; none where any bracket may open one
+    reach         bytes before a name in which its declaration begins
+    keys          an expression for what follows a name that labels a value (`call(NAME=1)`, `{NAME: 1}`) and is no
+                  variable; `key_brackets` the brackets such a name stands in
+    implicit_members  true where members are seen without a receiver
+    guesses       true where the only member of a name is taken for the one meant if nothing is known of the receiver
+    primitives    types of the language itself that no definition of the name replaces
+    wrappers      generic types that stand for their (last) argument; `values` those whose elements are of it
+    casts         functions whose first argument is the type of their result
+    narrowing     an expression for a test of a type: its groups are the tested expression and the type
+    quoted        an expression for what stands before a string that is a type
+    marks         what stands before a name that marks a definition (`#[test]`) and is no function of that name
+    attribute     how the names of types end that may be left off in `[Name]`
+    splits_types  true where a type and a value may share a name and are two things; `fields_apart` likewise a field
+                  and a method
+    own_types     true where `type A B` makes a type of its own
+    bare_results  true where results stand without a mark between parameters and body
+    overrides_are_one  true where references to a member are also those to what it overrides and what overrides it
 """
 
 from __future__ import annotations
@@ -73,7 +119,69 @@ class ModuleRule(Struct, frozen=True, forbid_unknown_fields=True):
     unit: Literal["file", "folder", "top", "none"] = "file"
 
 
-class LanguageData(Struct, frozen=True, forbid_unknown_fields=True):
+_NO_TYPE = (
+    "return", "new", "as", "is", "not", "enum", "class", "struct", "interface", "record", "trait", "object", "else",
+    "case", "throw", "in", "await", "yield", "goto", "delete", "extends", "implements", "instanceof", "namespace",
+    "package", "import", "using",
+)  # fmt: skip
+_TYPE = r"[\w>\]?*&]" + "".join(rf"(?<!\b{word})" for word in _NO_TYPE) + r"\s+[*&]?"
+"""The end of a type and the space before the name declared: words that stand before a name and declare none are not."""
+
+
+class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
+    imports: Literal["dotted", "path", "folder", "crate", "package", "include", "none"] = "none"
+    reexports: bool = False
+    manifest: str = ""
+    manifest_name: str = ""
+    endings: tuple[str, ...] = ()
+    index: tuple[str, ...] = ()
+    shares: Literal["file", "folder", "package", "all"] = "all"
+    headers: tuple[str, ...] = ()
+    stubs: tuple[str, ...] = ()
+    abstract: frozenset[str] = frozenset()
+    opaque: tuple[str, ...] = (
+        r"//[^\n]*", r"/\*[\s\S]*?\*/", r'"(?:\\.|[^"\\\n])*"', r"'(?:\\[^\n]{1,10}?|[^'\\\n])'",
+    )  # fmt: skip
+    word: str = r"[A-Za-z_\x80-\xff][\w\x80-\xff]*"
+    selves: frozenset[str] = frozenset({"this", "self"})
+    classes: frozenset[str] = frozenset()
+    supers: frozenset[str] = frozenset({"super"})
+    sigils: str = "@#"
+    separators: tuple[str, ...] = ("?.", "!.", "&.", "->", "::", ".")
+    scopes: Literal["indent", "braces"] = "braces"
+    blocks: tuple[str, ...] = (
+        r"\b(?:var|let|val|const|final|auto|my|local|mut)\s+(?P<n>NAME)\b(?!\s*[\w<*&:])",
+        rf"{_TYPE}(?P<n>NAME)\s*(?:=(?![=>])|;|:(?!:))",
+        r"(?<![\w.])(?P<n>NAME)\s*:=",
+    )
+    parameters: tuple[str, ...] = (r"[(,]\s*(?P<n>NAME)\s*:(?!:)", rf"{_TYPE}(?P<n>NAME)\s*[,)]")
+    taken_apart: tuple[str, ...] = ()
+    expressions: tuple[str, ...] = (r"(?<![\w.])(?P<n>NAME)\s*[-=]>",)
+    generics: tuple[str, ...] = ()
+    head: str = ""
+    reach: int = 300
+    keys: str = r"\s*:(?!:)"
+    key_brackets: str = "("
+    implicit_members: bool = True
+    guesses: bool = True
+    primitives: frozenset[str] = frozenset()
+    wrappers: frozenset[str] = frozenset()
+    values: frozenset[str] = frozenset()
+    casts: frozenset[str] = frozenset()
+    narrowing: str = ""
+    quoted: str = ""
+    marks: str = ""
+    attribute: str = ""
+    splits_types: bool = False
+    fields_apart: bool = False
+    own_types: bool = False
+    bare_results: bool = False
+    overrides_are_one: bool = False
+
+
+class Extraction(Struct, frozen=True, forbid_unknown_fields=True):
+    """The keys that decide on the facts of a file."""
+
     name: str
     extensions: tuple[str, ...]
     grammar: str
@@ -98,6 +206,16 @@ class LanguageData(Struct, frozen=True, forbid_unknown_fields=True):
     apart: tuple[str, ...] = ()
     sigils: str = "$@"
     module: ModuleRule = ModuleRule()
+
+
+class LanguageData(Extraction, frozen=True, forbid_unknown_fields=True):
+    title: str = ""
+    aliases: tuple[str, ...] = ()
+    family: str = ""
+    fences: dict[str, str] = {}
+    test_files: tuple[str, ...] = ()
+    entry_files: tuple[str, ...] = ()
+    resolve: NameRules = NameRules()
 
 
 class Language:
@@ -202,6 +320,9 @@ def languages() -> dict[str, Language]:
         if file.name.endswith(".toml")
     ]
     tables = {table["name"]: table for table in found}
+    for table in found:
+        if model := table.get("resolve", {}).pop("like", None):
+            table["resolve"] = tables[model]["resolve"] | table["resolve"]
     return {name: Language(msgspec.convert(_whole(table, tables), LanguageData)) for name, table in tables.items()}
 
 
@@ -248,3 +369,9 @@ def language_of(path: str, head: bytes = b"") -> Language | None:
         programs = [word.rstrip("0123456789.") for word in words if word != "env" and not word.startswith("-")]
         found = next((_by_shebang()[program] for program in reversed(programs) if program in _by_shebang()), None)
     return languages()[found] if found else None
+
+
+def family(name: str) -> str:
+    """The family of a language by its name; it is its own where it says none."""
+    language = languages().get(name)
+    return (language.data.family if language else "") or name

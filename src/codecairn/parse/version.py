@@ -8,7 +8,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from codecairn.parse.language import languages
+from codecairn.parse.language import Extraction, languages
 
 _VERSION = re.compile(r"^Version: *(\S+)", re.MULTILINE)
 ENGINE = 1
@@ -33,5 +33,6 @@ def extractor_version(language_name: str) -> str:
     if language is not None:
         module = language.data.grammar.partition(":")[0]
         told += [_installed("tree-sitter"), _installed(module.replace("_", "-"))]
-        told.append(msgspec.json.encode(language.data, order="deterministic").decode())
+        extraction = msgspec.convert(language.data, Extraction, from_attributes=True)
+        told.append(msgspec.json.encode(extraction, order="deterministic").decode())
     return blake2b("\0".join(told).encode(), digest_size=8).hexdigest()

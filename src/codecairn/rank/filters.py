@@ -11,18 +11,13 @@ from typing import Any
 from codecairn.cache import Cache
 from codecairn.errors import InvalidInput
 from codecairn.nearness import nearest, suggestion
+from codecairn.parse.formats import documents, other_names
 from codecairn.parse.language import languages
 from codecairn.paths import has_control, module_name, printable
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow
 
 _LONGEST_GLOB = 500
-_OTHER_NAMES = {
-    "c#": "csharp", "c++": "cpp", "cs": "csharp", "golang": "go", "js": "javascript", "jsx": "javascript",
-    "kt": "kotlin", "md": "markdown", "objective-c": "objc", "py": "python", "rb": "ruby", "rs": "rust", "sh": "bash",
-    "shell": "bash", "ts": "typescript",
-}  # fmt: skip
-"""What people call a language besides its name here."""
 _GLOB_MEMORY = 1 << 20
 """Bytes that RE2 may take for one: ten times what the longest needs."""
 _globs: Cache[str, Any] = Cache("search.globs", 8 * (_GLOB_MEMORY + 1_000), lambda _: _GLOB_MEMORY)
@@ -88,10 +83,10 @@ def qualified_name(file: FileRow, symbol: SymbolRow) -> str:
 
 
 def checked_language(name: str) -> str:
-    known = {*languages(), "markdown", "rst", "text"}
+    known = {*languages(), *documents()}
     wanted = name.strip().lower()
     if wanted not in known:
-        near = [_OTHER_NAMES[wanted]] if wanted in _OTHER_NAMES else nearest(wanted, known)
+        near = [other_names()[wanted]] if wanted in other_names() else nearest(wanted, known)
         raise InvalidInput(
             f"Unknown language: {printable(name)}", param="language", reason=f"one of {', '.join(sorted(known))}",
             near=near, remedy=suggestion(near) or None,

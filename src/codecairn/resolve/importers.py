@@ -16,11 +16,12 @@ from typing import NamedTuple
 
 from codecairn.cancel import Cancel
 from codecairn.parse.facts import Import
+from codecairn.parse.language import NameRules, languages
 from codecairn.rank.filters import module_of
 from codecairn.resolve.known import Known, known
 from codecairn.resolve.modules import Modules
 from codecairn.resolve.packages import CONFIG
-from codecairn.resolve.rules import Rules, rules_of
+from codecairn.resolve.rules import rules_of
 from codecairn.resolve.values import Module
 from codecairn.store.version import link_table
 from codecairn.store.view import FileRow, View
@@ -29,15 +30,11 @@ from codecairn.words import identifiers
 _HAVE_SUBMODULES = frozenset({"dotted", "crate"})
 _NAME_WHAT_THEY_HOLD = frozenset({"crate", "package"})
 _MOST_TOUCHED = 500
-_ANCHORS = frozenset({"go.mod", "package.json", "Cargo.toml"})
-"""What says where modules are."""
-_INDEXES = frozenset({"__init__", "index", "mod", "lib", "main"})
-"""A file of this name makes its folder a module, or ends one."""
 
 
 class Importer(NamedTuple):
     row: FileRow
-    rules: Rules
+    rules: NameRules
 
 
 def imported(view: View, importer: FileRow, imports: Iterable[Import]) -> list[tuple[Import, list[FileRow]]]:
@@ -85,15 +82,17 @@ def recounted(before: View, after: View, changed: Collection[str], cancel: Cance
 def _touched(before: View, after: View, changed: Collection[str]) -> set[str] | None:
     """The names by which an import may mean something else than before; None where any import may."""
     names: set[str] = set()
+    rules = [each.data.resolve for each in languages().values()]
+    manifests, indexes = {each.manifest for each in rules}, {index for each in rules for index in each.index}
     for path in changed:
         one, other = before.file_at(path), after.file_at(path)
         stem = posixpath.basename(path).partition(".")[0]
-        if posixpath.basename(path) in _ANCHORS or CONFIG.search(path):
+        if posixpath.basename(path) in manifests or CONFIG.search(path):
             return None
         if one is None and other is None:
             continue
         if one is None or other is None:
-            if stem in _INDEXES or not identifiers(stem):
+            if stem in indexes or not identifiers(stem):
                 return None
             names |= _all_names(before if one else after, one or other, stem)
         elif (one.language, one.package) != (other.language, other.package):

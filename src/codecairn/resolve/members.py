@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from codecairn.resolve.engine import Engine
 
 
-_KEEP_THEIR_IMPORTS = frozenset({"go", "package"})
 """Ways of importing by which what a file imports is not passed on to those that import it."""
 _SPREAD = re.compile(r"[{,]\s*\.\.\.([\w$.]+)\s*[,}]")
 
@@ -223,7 +222,7 @@ class Members:
             if (found := self.top(self._engine.scope(file), name, wants)) is not None:
                 return found
         for file in module.files:
-            if rules_of(self._engine.known.rows[file].language).rules.imports in _KEEP_THEIR_IMPORTS:
+            if not rules_of(self._engine.known.rows[file].language).rules.reexports:
                 continue
             scope = self._engine.scope(file)
             for each in scope.imports.get(name, ()):
@@ -233,7 +232,7 @@ class Members:
                 inner = self._engine.modules.named(scope, each.module)
                 if inner is not None and inner != module and (value := self.exported(inner, name, wants)) is not None:
                     return value
-        some = self._engine.scope(module.files[0]) if module.files else self._any_python()
+        some = self._engine.scope(module.files[0]) if module.files else self._any_importer()
         return self._engine.modules.submodule(some, module, name) if some is not None else None
 
     def _defining(self, module: Module, name: str) -> Iterable[int]:
@@ -242,11 +241,11 @@ class Members:
         defining = {row.id for row, _ in self._engine.named(name)}
         return (file for file in module.files if file in defining)
 
-    def _any_python(self) -> FileScope | None:
-        return next(
-            (self._engine.scope(row.id) for row in self._engine.modules.files.values() if row.language == "python"),
-            None,
-        )
+    def _any_importer(self) -> FileScope | None:
+        """A file of a language in which a folder without files of its own is a module."""
+        rows = self._engine.modules.files.values()
+        ids = (row.id for row in rows if rules_of(row.language).rules.imports == "dotted")
+        return next(map(self._engine.scope, ids), None)
 
     def imported(self, scope: FileScope, each: Import, wants: str = "any") -> Value | None:
         """What an import brings in; Outside where it is no part of the project."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import re
+from fnmatch import fnmatchcase
 from typing import Protocol
 
+from codecairn.parse.language import NameRules, languages
 from codecairn.rank.filters import module_of
 from codecairn.resolve.known import ASKED_FIRST, Known
-from codecairn.resolve.rules import Rules
 from codecairn.resolve.values import Module
 from codecairn.store.view import FileRow, View
-
-_SCRIPT_ENDING = re.compile(r"\.(?:[mc]?[jt]s|[jt]sx|d\.[mc]?ts)$")
-_GO_MODULE = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 
 
 class Importing(Protocol):
@@ -22,7 +20,7 @@ class Importing(Protocol):
     @property
     def row(self) -> FileRow: ...
     @property
-    def rules(self) -> Rules: ...
+    def rules(self) -> NameRules: ...
 
 
 class Modules:
@@ -30,7 +28,7 @@ class Modules:
         self._view = view
         self._known = known
         self.files = known.files
-        self._go_modules: dict[str, tuple[str, str] | None] = {}
+        self._declared: dict[tuple[str, str], tuple[str, str] | None] = {}
         self._first_parts: dict[tuple[str, str, str], str | None] = {}
 
     def named(self, scope: Importing, module: str) -> Module | None:
@@ -44,7 +42,7 @@ class Modules:
         return self._known.keep(key, self._found(scope, module) if module else None)
 
     def _found(self, scope: Importing, module: str) -> Module | None:
-        ways = {"dotted": self._dotted, "path": self._path, "go": self._go, "crate": self._crate,
+        ways = {"dotted": self._dotted, "path": self._path, "folder": self._folder, "crate": self._crate,
                 "package": self._package, "include": self._include}  # fmt: skip
         way = ways.get(scope.rules.imports)
         return way(scope, module) if way is not None else None
@@ -132,35 +130,37 @@ class Modules:
         return next((found for place in places if (found := self._script(scope, place)) is not None), None)
 
     def _script(self, scope: Importing, base: str) -> Module | None:
-        bare = _SCRIPT_ENDING.sub("", base)
+        ending = max((each for each in scope.rules.endings if base.endswith(each)), key=len, default="")
+        bare = base.removesuffix(ending)
         return self._at(scope, bare) or (self._at(scope, base) if bare != base else None)
 
-    def _go(self, scope: Importing, module: str) -> Module | None:
-        found = self._go_module(posixpath.dirname(scope.row.path))
+    def _folder(self, scope: Importing, module: str) -> Module | None:
+        found = self._declared_module(scope.rules, posixpath.dirname(scope.row.path))
         if found is None:
             return None
         prefix, root = found
         if module != prefix and not module.startswith(f"{prefix}/"):
             return None
         folder = posixpath.join(root, module[len(prefix) :].strip("/"))
-        files = [each for each in self._known.folders.get(folder.strip("/"), []) if each.language == "go"]
-        files = [each for each in files if not each.path.endswith("_test.go")]
-        return Module(tuple(each.id for each in files)) if files else None
+        language, beside = scope.row.language, self._known.folders.get(folder.strip("/"), [])
+        files = tuple(each.id for each in beside if each.language == language and not _is_test_file(each))
+        return Module(files) if files else None
 
-    def _go_module(self, folder: str) -> tuple[str, str] | None:
+    def _declared_module(self, rules: NameRules, folder: str) -> tuple[str, str] | None:
         """The module around a folder and where it is rooted. Folders may be nested deeper than calls may be."""
-        passed, found = list[str](), None
-        while folder not in self._go_modules:
-            passed.append(folder)
-            declared = self.files.get(posixpath.join(folder, "go.mod"))
-            name = _GO_MODULE.search(self._view.text(declared.id)) if declared else None
+        passed, found = list[tuple[str, str]](), None
+        while (rules.manifest, folder) not in self._declared:
+            passed.append((rules.manifest, folder))
+            declared = self.files.get(posixpath.join(folder, rules.manifest))
+            text = self._view.text(declared.id) if declared else ""
+            name = re.search(rules.manifest_name, text, re.MULTILINE)
             if name is not None or not folder:
                 found = (name[1], folder) if name else None
                 break
             folder = posixpath.dirname(folder)
         else:
-            found = self._go_modules[folder]
-        self._go_modules.update(dict.fromkeys(passed, found))
+            found = self._declared[rules.manifest, folder]
+        self._declared.update(dict.fromkeys(passed, found))
         return found
 
     def _crate(self, scope: Importing, module: str) -> Module | None:
@@ -200,3 +200,8 @@ class Modules:
         path = f"{module.folder}::{name}" if module.folder else name
         files = self._known.packages.get((scope.row.language, path))
         return Module(tuple(each.id for each in files), path) if files else None
+
+
+def _is_test_file(file: FileRow) -> bool:
+    globs = languages()[file.language].data.test_files
+    return any(fnmatchcase(posixpath.basename(file.path), glob) for glob in globs)

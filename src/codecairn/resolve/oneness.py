@@ -15,17 +15,14 @@ from dataclasses import replace
 from codecairn.parse.kinds import CALLABLE
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.references import Found, references_to
+from codecairn.resolve.rules import rules_of
 from codecairn.resolve.values import VARIABLES, Definition
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow
 
 Candidate = tuple[FileRow, SymbolRow]
 
-_HEADERS = (".h", ".hh", ".hpp", ".hxx", ".h++", ".cuh", ".inl")
-_STUBS = (".pyi", ".d.ts", ".d.mts", ".d.cts", ".mli")
-_C_LIKE = frozenset({"c", "cpp", "objc", "cuda"})
 _STATIC = re.compile(r"\bstatic\b")
-_ABSTRACT_BASES = frozenset({"Protocol", "ABC"})
 _DEEPEST = 12
 _MOST_IMPLEMENTATIONS = 30
 """Members of one family whose uses are gathered for one answer."""
@@ -67,7 +64,7 @@ def references_to_all(engine: Engine, targets: list[Definition]) -> Found:
 def declarations(engine: Engine, definition: Definition) -> list[Definition]:
     """The definition, and where it is declared."""
     row, symbol = engine.known.rows[definition.file], engine.symbol(definition)
-    if row.language not in _C_LIKE or symbol.kind not in CALLABLE or is_declaration(engine, (row, symbol)):
+    if not _headers(row) or symbol.kind not in CALLABLE or is_declaration(engine, (row, symbol)):
         return [definition]
     same = _namesakes(engine, (row, symbol))
     declared = [each for each in same if is_declaration(engine, each)]
@@ -79,7 +76,7 @@ def declarations(engine: Engine, definition: Definition) -> list[Definition]:
 def home(engine: Engine, definition: Definition) -> Definition:
     """The definition that a declaration announces; itself where it is none, or nothing tells which."""
     row, symbol = engine.known.rows[definition.file], engine.symbol(definition)
-    if row.language not in _C_LIKE or symbol.kind not in CALLABLE or not is_declaration(engine, (row, symbol)):
+    if not _headers(row) or symbol.kind not in CALLABLE or not is_declaration(engine, (row, symbol)):
         return definition
     homes = [each for each in _namesakes(engine, (row, symbol)) if not is_declaration(engine, each)]
     found = _home((row, symbol), homes)
@@ -88,9 +85,9 @@ def home(engine: Engine, definition: Definition) -> Definition:
 
 def is_declaration(engine: Engine, candidate: Candidate) -> bool:
     file, symbol = candidate
-    if file.path.endswith(_STUBS):
+    if file.path.endswith(rules_of(file.language).rules.stubs):
         return True
-    if not file.path.endswith(_HEADERS) or symbol.kind not in CALLABLE | VARIABLES:
+    if not file.path.endswith(_headers(file)) or symbol.kind not in CALLABLE | VARIABLES:
         return False
     scope = engine.scope(file.id)
     span = scope.span(symbol)
@@ -101,7 +98,7 @@ def _namesakes(engine: Engine, candidate: Candidate) -> list[Candidate]:
     symbol = candidate[1]
     return [
         each for each in engine.named(symbol.name)
-        if each[0].language in _C_LIKE and (each[1].kind, each[1].path) == (symbol.kind, symbol.path)
+        if _headers(each[0]) and (each[1].kind, each[1].path) == (symbol.kind, symbol.path)
     ]  # fmt: skip
 
 
@@ -131,7 +128,11 @@ def _home(declared: Candidate, homes: list[Candidate]) -> Candidate | None:
 
 
 def _are_akin(one: FileRow, other: FileRow) -> bool:
-    return one.language == other.language or {one.language, other.language} <= _C_LIKE
+    return one.language == other.language or bool(_headers(one) and _headers(other))
+
+
+def _headers(file: FileRow) -> tuple[str, ...]:
+    return rules_of(file.language).rules.headers
 
 
 def _stem(path: str) -> str:
@@ -162,5 +163,5 @@ def _is_interface(engine: Engine, definition: Definition) -> bool:
     symbol = engine.symbol(definition)
     if symbol.kind in ("interface", "trait"):
         return True
-    sites = engine.scope(definition.file).supertypes.get(symbol.number, ())
-    return any(site.name in _ABSTRACT_BASES for site in sites)
+    scope = engine.scope(definition.file)
+    return any(site.name in scope.rules.abstract for site in scope.supertypes.get(symbol.number, ()))

@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 
 from codecairn.parse.facts import Binding, Import, Site
 from codecairn.parse.kinds import CALLABLE, TYPES
-from codecairn.parse.language import languages
-from codecairn.resolve.rules import Compiled, Rules, rules_of
+from codecairn.parse.language import NameRules, languages
+from codecairn.resolve.rules import CompiledRules, rules_of
 from codecairn.resolve.source import Source, Span
 from codecairn.store.version import LinkTable, SymbolRow
 from codecairn.store.view import FileRow
@@ -37,8 +37,8 @@ class FileScope:
     def __init__(self, row: FileRow, symbols: list[SymbolRow], links: LinkTable, text: str) -> None:
         self.row = row
         self.symbols = symbols
-        self.compiled: Compiled = rules_of(row.language)
-        self.rules: Rules = self.compiled.rules
+        self.compiled: CompiledRules = rules_of(row.language)
+        self.rules: NameRules = self.compiled.rules
         self.source = Source(text, self.compiled.opaque, self.compiled.word, self.rules.separators, self.rules.sigils)
         self._links = links
         self._variables: dict[str, list[Variable]] = {}
@@ -74,8 +74,8 @@ class FileScope:
             return each.alias
         if each.name:
             return each.name
-        if self.rules.imports == "go":
-            return _go_package(each.module)
+        if self.rules.imports == "folder":
+            return _folder_name(each.module)
         return each.module.split(".")[0] if self.rules.imports == "dotted" else re.split(r"[./:\\]+", each.module)[-1]
 
     @cached_property
@@ -246,12 +246,12 @@ class FileScope:
     def _with_body(self, at: int, brackets: Span) -> Variable | None:
         code = self.source.code
         typed = code[_after_word(code, at) :][:3].lstrip(" ?").startswith(":")
-        body = _BODY.match(code, brackets.end + 1) if self.rules.imports != "go" else None
-        if self.rules.imports == "go":
+        if self.rules.bare_results:
             opening = self._body_brace(brackets.end)
             return (
                 Variable(Span(brackets.start, self.source.closing(opening)), at, "parameter") if opening > 0 else None
             )
+        body = _BODY.match(code, brackets.end + 1)
         if body is None:
             return Variable(brackets, at, "parameter") if typed else None
         if body[0].endswith("{"):
@@ -369,7 +369,7 @@ def _after_space(code: str, at: int) -> int:
     return at
 
 
-def _go_package(module: str) -> str:
+def _folder_name(module: str) -> str:
     """The name a path is imported under: its last part, less a version."""
     parts = module.split("/")
     name = parts[-2] if len(parts) > 1 and re.fullmatch(r"v\d+", parts[-1]) else parts[-1]

@@ -222,7 +222,7 @@ class Types:
             return value if isinstance(value, Outside | Instance | Elements | Shape | Either) else None
         symbol = self._engine.symbol(value)
         if symbol.kind == "type":
-            is_own = self._engine.scope(value.file).rules.imports == "go"
+            is_own = self._engine.scope(value.file).rules.own_types
             return Instance(value) if is_own else self.aliased(value) or Instance(value)
         if symbol.kind in TYPES:
             return Instance(value)
@@ -234,7 +234,7 @@ class Types:
         """What a type alias stands for, where that is a named type."""
         scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
         _, is_given, text = symbol.signature.partition("=")
-        if scope.rules.imports == "go" and not is_given:
+        if scope.rules.own_types and not is_given:
             is_given, text = "=", symbol.signature.partition(symbol.name)[2]
         text = text.strip()
         if not is_given or text.startswith("{") or not text:

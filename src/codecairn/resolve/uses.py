@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 
 from codecairn.cache import Cache
 from codecairn.parse.facts import Import, Site
+from codecairn.parse.language import family
 from codecairn.resolve.engine import UNREACHED, Bound, Engine
 from codecairn.store.version import LinkTable, link_table, names_in
-from codecairn.store.view import FileRow
 
 _SITE_BYTES = 320
-_FAMILIES = ({"typescript", "tsx", "javascript"}, {"java", "kotlin", "scala"}, {"c", "cpp"})
 
 
 @dataclass(frozen=True)
@@ -74,12 +73,8 @@ def _mentioning(engine: Engine, name: str, language: str) -> Iterator[tuple[int,
     """The files whose links have the name, and those that may import it with everything else."""
     for file in engine.using(name):
         engine.budget.step()
-        if _is_related(file, language):
+        if family(file.language) == family(language):
             links = engine.known.links(engine.view, file.id)
             is_named = names_in(links, name)
             if is_named or names_in(links, "*"):
                 yield file.id, link_table(links), is_named
-
-
-def _is_related(file: FileRow, language: str) -> bool:
-    return file.language == language or any(file.language in each and language in each for each in _FAMILIES)

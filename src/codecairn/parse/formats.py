@@ -1,0 +1,75 @@
+"""How answers speak of a file's language or format: its title, its other names, what a code fence calls it.
+
+A language says so in its own file (language.py); what no grammar reads is listed in `formats.toml`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib import resources
+from pathlib import PurePosixPath
+
+import msgspec
+from msgspec import Struct
+
+from codecairn.parse.language import language_of, languages
+
+
+class Format(Struct, frozen=True, forbid_unknown_fields=True):
+    title: str = ""
+    aliases: tuple[str, ...] = ()
+    extensions: tuple[str, ...] = ()
+    filenames: tuple[str, ...] = ()
+    """In lower case."""
+    prose: bool = False
+
+
+msgspec.json.Decoder(Format)  # as for languages: two threads must not take the type apart at once
+
+
+@cache
+def formats() -> dict[str, Format]:
+    text = resources.files("codecairn.parse").joinpath("formats.toml").read_text(encoding="utf-8")
+    return msgspec.convert(tomllib.loads(text), dict[str, Format])
+
+
+@cache
+def documents() -> dict[str, Format]:
+    """The formats of documents."""
+    return {name: each for name, each in formats().items() if each.prose}
+
+
+@cache
+def _by_ending() -> dict[str, str]:
+    return {ending: name for name, each in formats().items() for ending in each.extensions}
+
+
+@cache
+def _by_filename() -> dict[str, str]:
+    return {filename: name for name, each in formats().items() for filename in each.filenames}
+
+
+def format_of(path: str) -> str:
+    """The format of a file that no grammar reads, by its name; that of plain text where nothing else is known."""
+    name = PurePosixPath(path)
+    return _by_filename().get(name.name.lower()) or _by_ending().get(name.suffix[1:].lower(), "text")
+
+
+def fence(path: str) -> str:
+    """What a code fence calls the language of a file."""
+    language, ending = language_of(path) or language_of(path.lower()), PurePosixPath(path).suffix[1:]
+    return language.data.fences.get(ending, language.data.name) if language else format_of(path)
+
+
+def display_name(name: str) -> str:
+    """A language or a format as people write its name."""
+    language, other = languages().get(name), formats().get(name, Format())
+    return (language.data.title if language else other.title) or name.capitalize()
+
+
+def other_names() -> dict[str, str]:
+    """The languages and formats that can be asked for, by the other names people give them."""
+    named = {name: each.data.aliases for name, each in languages().items()}
+    named |= {name: each.aliases for name, each in documents().items()}
+    return {alias: name for name, aliases in named.items() for alias in aliases}
