@@ -26,8 +26,9 @@ from codecairn.cancel import Cancel
 from codecairn.config import Settings
 from codecairn.index.activity import Opened
 from codecairn.index.run import Options
+from codecairn.index.views import searching
 from codecairn.project import Project
-from codecairn.rank.search import Mode, Question, searching
+from codecairn.rank.search import Mode, Question
 from codecairn.roles import PROSE, is_test
 from codecairn.store.view import View
 from codecairn.words import query_words

@@ -13,8 +13,9 @@ from codecairn.cancel import Cancel
 from codecairn.config import Settings
 from codecairn.index.activity import Opened
 from codecairn.index.run import Options
+from codecairn.index.views import searching
 from codecairn.project import Project
-from codecairn.rank.search import Question, searching
+from codecairn.rank.search import Question
 from codecairn.store.view import View
 from codecairn.store.writer import IndexWriter
 from tests.support.repo import Repo

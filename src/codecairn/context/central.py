@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from codecairn.cache import Cache
 from codecairn.cancel import Cancel
+from codecairn.names.qualified import last_part
 from codecairn.parse.facts import Site
 from codecairn.resolve.engine import Engine
 from codecairn.store.version import LinkTable, SymbolRow, link_table
@@ -127,13 +128,9 @@ def _used_by(engine: Engine, file: FileRow, names: frozenset[str]) -> frozenset[
 def _one_a_name(links: LinkTable, names: frozenset[str]) -> list[Site]:
     """The first site of each name, bare or after the name of something imported: what a variable holds is passed over,
     as its type would have to be found first."""
-    imported = {_alias(each.alias or each.name or each.module) for each in links.imports}
+    imported = {last_part((each.alias or each.name or each.module).rstrip("/")) for each in links.imports}
     found: dict[tuple[str, str], Site] = {}
     for site in links.sites():
         if site.name in names and (not site.qualifier or site.kind == "imports" or site.qualifier in imported):
             found.setdefault((site.qualifier, site.name), site)
     return list(found.values())
-
-
-def _alias(module: str) -> str:
-    return module.rstrip("/").replace("/", ".").replace("::", ".").rpartition(".")[2]

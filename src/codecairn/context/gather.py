@@ -16,9 +16,10 @@ from typing import Literal, NamedTuple
 
 from codecairn.cancel import Cancel
 from codecairn.catalog.entries import Catalog
+from codecairn.names.lookup import spelled
+from codecairn.names.qualified import qualified_name
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.rank.bodies import body_of, head_of
-from codecairn.rank.filters import qualified_name
 from codecairn.rank.score import Ranked
 from codecairn.rank.show import ELISION, extent_of_symbol
 from codecairn.resolve.calls import Calls, Edge, Unbound
@@ -123,15 +124,11 @@ class Gatherer:
         """Definitions that the task names as code is written: with an underscore, a dot, or capitals inside."""
         names = dict.fromkeys(each for each in _SPELLED.findall(self._task) if _LOOKS_LIKE_CODE.search(each))
         for name in list(names)[:_MOST_SPELLED]:
-            parts = re.split(r"\.|::|#", name)
-            named = [pair for pair in self._engine.named(parts[-1]) if self._is_meant(*pair, parts)]
+            spelled_here = spelled(self._engine.named, name)
+            named = [(file, symbol) for file, symbol in spelled_here if is_product(file.path, file.language)]
             if len(named) <= _NAMESAKES:
                 for file, symbol in named:
                     yield self._definition(file, symbol, 1.0, f"the task names {name}")
-
-    def _is_meant(self, file: FileRow, symbol: SymbolRow, parts: list[str]) -> bool:
-        own = re.split(r"[.:#/]+", qualified_name(file, symbol))
-        return is_product(file.path, file.language) and own[-len(parts) :] == parts
 
     def _sorted(self, found: list[Ranked], most: float) -> tuple[list[_Seed], list[Material], list[Material]]:
         code, tests, documents = list[_Seed](), list[Material](), list[Material]()

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 
 from codecairn.errors import AmbiguousSymbol, SymbolNotFound
 from codecairn.memory.discoveries import Binding
-from codecairn.rank.filters import qualified_name
+from codecairn.names.qualified import qualified_name
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.identity import stable_id
 from codecairn.resolve.pick import picked

@@ -17,18 +17,19 @@ from typing import Any, Literal, NamedTuple
 
 from codecairn.errors import NotReady
 from codecairn.index.standing import FRESHNESS, Standing
+from codecairn.index.views import newest
 from codecairn.memory.boosts import DIGITS, Boosts, boosts
 from codecairn.memory.drift import Verdict, verdict
 from codecairn.memory.past import Past, pasts
 from codecairn.memory.recall import Recalled
 from codecairn.memory.sessions import modules_of
+from codecairn.names.filters import Filters
 from codecairn.paths import module_name
 from codecairn.project import Project
 from codecairn.rank.candidate import Statistics
-from codecairn.rank.filters import Filters
 from codecairn.rank.plan import planned
 from codecairn.rank.score import Ranked
-from codecairn.rank.search import Question, newest
+from codecairn.rank.search import Question
 from codecairn.rank.show import shown
 from codecairn.roles import PROSE
 from codecairn.store.discoveries import DiscoveryRow

@@ -10,9 +10,6 @@ from codecairn.rank.score import Ranked
 from codecairn.rank.search import Question
 from codecairn.store.view import FileRow, View
 
-SHORT_KINDS = {"function": "fn"}
-"""Kinds as the tools about references spell them, where that is not how the others do."""
-
 _MOST_WORDS = 12
 
 

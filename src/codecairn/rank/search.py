@@ -6,24 +6,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
 from codecairn.cache import Cache
-from codecairn.errors import EncoderFailed, InvalidInput, OverlayNotReady, VersionDamaged
-from codecairn.index.activity import Opened
-from codecairn.index.live import ProjectIndex
-from codecairn.index.standing import Standing
-from codecairn.paths import printable
+from codecairn.errors import EncoderFailed, InvalidInput
+from codecairn.names.filters import Filters
 from codecairn.rank.candidate import Candidate, Statistics, rarity
-from codecairn.rank.filters import Filters
 from codecairn.rank.meaning import NO_VECTORS, Meaning, Vectors, vectors_of
 from codecairn.rank.plan import Plan, planned
 from codecairn.rank.score import Ranked, rank, rank_by_meaning
-from codecairn.store.layers import Layer
 from codecairn.store.version import ChunkRow, SymbolRow
-from codecairn.store.view import Extent, FileRow, Hit, View, viewing
+from codecairn.store.view import Extent, FileRow, Hit, View
 from codecairn.words import analysed, bare, words_of
 
 if TYPE_CHECKING:
@@ -45,10 +40,6 @@ _FEW_WORDS = 12
 _RESULT_BYTES = 1_850
 _VIEW_BYTES = 8_000_000
 """At least, so that few are kept: each maps the vectors of its generation anew."""
-_TRIES = 3
-
-
-_Answer = TypeVar("_Answer")
 Mode = Literal["hybrid", "vector", "keyword"]
 
 
@@ -317,48 +308,3 @@ def _one_a_symbol(found: list[Ranked]) -> Iterable[Ranked]:
         if place[1] < 0 or place not in seen:
             seen.add(place)
             yield each
-
-
-def _identity(layer: Layer | None) -> tuple[str, str] | None:
-    return (layer.name, layer.head) if layer is not None else None
-
-
-def _replaced(layer: Layer) -> OverlayNotReady:
-    said = f"{printable(layer.name)} is no longer indexed as it was" if layer.name else "The index was replaced"
-    return OverlayNotReady(f"{said} when the call began", ref=layer.name or layer.ref, remedy="Call again.")
-
-
-def searching(index: ProjectIndex, opened: Opened, layer: Layer | None = None) -> Iterator[View]:
-    """A view of a ref's layer, or of the working tree's, and another one where the index moved on while it was used:
-    at most three. Raises where the layer that was found is another by now, or none: its commit is not shown there."""
-    ref = layer.id if layer is not None and layer.name else None
-    seen: Layer | None = None
-    for _ in range(_TRIES):
-        with viewing(opened.store, opened.lexical, str(index.root), index.damage.hidden, ref) as view:
-            if view is None or (ref is not None and _identity(view.layer) != _identity(layer)):
-                if seen is None and layer is not None:
-                    raise _replaced(layer)
-                return
-            yield view
-            seen = view.layer
-        now = opened.store.layer(seen.id)
-        if now is None or now.generation == seen.generation:
-            return
-
-
-def newest(index: ProjectIndex, stands: Standing, answer: Callable[[View], _Answer]) -> _Answer | None:
-    """What the newest view answers, less the files of which the index is damaged; None where nothing is indexed.
-    How the index stands says, too, what was left out."""
-    while stands.opened is not None:
-        found: _Answer | None = None
-        try:
-            with stands.opened.store.translating():  # an error of this loop's body does not pass through its generator
-                for view in searching(index, stands.opened, stands.layer):
-                    found = answer(view)
-        except VersionDamaged as error:
-            if not index.damage.note(error):
-                raise
-            stands.warnings.append(f"{error.message}, so it is left out. {error.remedy}")
-        else:
-            return found
-    return None

@@ -16,10 +16,11 @@ from codecairn.diff.values import ChangeType, FileStatus, Place, SymbolChange
 from codecairn.diff.values import FileChange as Compared
 from codecairn.errors import MergeBaseFailed, OverlayNotReady, RefNotFound
 from codecairn.index.standing import LIVE, Standing
+from codecairn.names.filters import Filters, checked_path
+from codecairn.names.kinds import SHORT_KINDS
+from codecairn.names.qualified import qualified_name
 from codecairn.parse.kinds import CALLABLE
 from codecairn.project import Project
-from codecairn.rank.explain import SHORT_KINDS
-from codecairn.rank.filters import Filters, checked_path, qualified_name
 from codecairn.reading.changes import print_changes
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.identity import stable_id, symbol_id

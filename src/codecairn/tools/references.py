@@ -10,8 +10,8 @@ from msgspec import Meta, Struct, structs
 
 from codecairn.errors import InvalidInput, NoEdgesAvailable
 from codecairn.index.standing import Standing
-from codecairn.rank.explain import SHORT_KINDS
-from codecairn.rank.filters import module_of, qualified_name
+from codecairn.names.kinds import SHORT_KINDS
+from codecairn.names.qualified import module_of, qualified_name
 from codecairn.reading.references import kind_order, print_references
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.identity import stable_id, symbol_id

@@ -10,11 +10,14 @@ from msgspec import Meta, Struct
 
 from codecairn.errors import EmptyQuery, ResultNotFound
 from codecairn.index.standing import Standing
+from codecairn.names.filters import Filters, checked_language, checked_path
+from codecairn.names.globs import glob
+from codecairn.names.kinds import SHORT_KINDS
+from codecairn.names.qualified import module_of, package_of, qualified_name
 from codecairn.nearness import nearest_paths, suggestion
 from codecairn.paths import printable
 from codecairn.project import Project
-from codecairn.rank.explain import SHORT_KINDS, reasons, what_it_lacked
-from codecairn.rank.filters import Filters, checked_language, checked_path, glob, module_of, package_of, qualified_name
+from codecairn.rank.explain import reasons, what_it_lacked
 from codecairn.rank.score import Ranked
 from codecairn.rank.search import CANDIDATES, Mode, Question
 from codecairn.rank.show import extent_of, shown

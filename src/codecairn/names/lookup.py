@@ -1,38 +1,23 @@
-"""Which symbols a name means: those it spells, those it spells in other letters, and where there are none, near ones.
-
-A name may be qualified in the notation of any language, by types, modules, folders or the file: `pkg.Type.method`,
-`mod::fn`, `Class#method`, `a/b.ts:fn`. Because operators and quoted names hold the same characters that join names
-(`Message.==`, `Cart.[Symbol.iterator]`, `Job#<=>`), no one way to take a name apart is right: every joint is tried as
-the last one, and the symbol table tells which reading is a name. Arguments and type arguments are no part of a name,
-unless it is found with them.
-"""
+"""The symbols that a name means: those it spells, those of another case, and where there are none, near ones."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
+from codecairn.names.filters import Filters
+from codecairn.names.qualified import Reading, longest_reading, parts, qualified_name, readings
 from codecairn.nearness import SIGILS, nearest_names
 from codecairn.parse.kinds import CALLABLE, TYPES
-from codecairn.rank.filters import Filters, qualified_name
 from codecairn.roles import is_product, is_test
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow, View
 
 Match = Literal["exact", "other_case", "inherited", "near"]
+Found = tuple[FileRow, SymbolRow]
 
-_JOINT = re.compile(r"->|[.:#/\\]+")
-_TYPE_ARGUMENTS = re.compile(r"<[^<>]*>|(?<=\w)\[[^\[\]]*\]")
-_ARGUMENTS = re.compile(r"(?<=[\w?!>\]])\s*\(.*$|(?<=[\w?!])/\d+$", re.DOTALL)
-_RECEIVER = re.compile(r"^func\s*\(\s*(?:\w+\s+)?\*?(\w+)[^)]*\)\s*")
-_LOOSE = ".:#/\\ "
-_AROUND = "()*& "
-"""What Go writes around the type of a method, `(*Shelf).Put`."""
-_DEEPEST = 24
-"""Joints, and brackets in each other; what has more is no name."""
 _NEAR_NAMES = 40
 
 
@@ -41,14 +26,6 @@ class Named:
     file: FileRow
     symbol: SymbolRow
     match: Match
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A name taken apart: what stands before the last joint, outermost first, and what after it."""
-
-    around: tuple[str, ...]
-    name: str
 
 
 def find(view: View, given: str, filters: Filters) -> list[Named]:
@@ -66,61 +43,28 @@ def find(view: View, given: str, filters: Filters) -> list[Named]:
     return [each for order, each in kept if order[:_AGREEMENT] == best]
 
 
+def spelled(lookup: Callable[[str], Iterable[Found]], given: str) -> list[Found]:
+    """The symbols that a name spells to the letter, each once; `lookup` gives the symbols of a bare name."""
+    found: dict[tuple[int, int], Found] = {}
+    for reading in readings(given):
+        for file, symbol in lookup(reading.name):
+            if _match(file, symbol, reading)[0] == "exact":
+                found.setdefault((file.id, symbol.number), (file, symbol))
+    return list(found.values())
+
+
 def near_names(view: View, given: str, most: int = _NEAR_NAMES) -> list[str]:
     """Names close to one that is none, the closest first: it with a part more or less, or a letter wrong; those that
     match it, where it has a `*`."""
-    name = _last(given).name.strip(SIGILS)
+    name = longest_reading(given).name.strip(SIGILS)
     wanted = name.casefold()
     if "*" in wanted:
         return sorted((each for each in view.names() if fnmatchcase(each.casefold(), wanted)), key=_by_length)[:most]
     return nearest_names(name, view.names(), most)
 
 
-def readings(given: str) -> Iterator[Reading]:
-    """Every way to take a name apart, the shortest qualifier first; as it is given, then without arguments."""
-    seen = set[Reading]()
-    for text in _spellings(given.strip()):
-        for end, start in ((0, 0), *list(_joints(text))[-_DEEPEST:]):
-            reading = Reading(parts(text[:end]), text[start:])
-            if reading.name and reading not in seen:
-                seen.add(reading)
-                yield reading
-
-
-def _joints(text: str) -> Iterator[tuple[int, int]]:
-    """Where a qualifier may end and a name begin: `Cart.#lines` is `#lines` of `Cart`, and `lines` too."""
-    for joint in _JOINT.finditer(text):
-        for start in range(joint.start() + 1, joint.end() + 1):
-            yield joint.start(), start
-
-
-def _spellings(given: str) -> dict[str, None]:
-    """What was given, and what it may be more than: a call, a type with its arguments, the head of a declaration."""
-    plain = _without(_TYPE_ARGUMENTS, _ARGUMENTS.sub("", _RECEIVER.sub(r"\1.", given))).strip()
-    return dict.fromkeys((given, given.replace(" ", ""), plain, *plain.split()[-1:], plain.strip(_LOOSE)))
-
-
 def _by_length(name: str) -> tuple[int, str]:
     return len(name), name
-
-
-def _last(given: str) -> Reading:
-    """The reading with the longest qualifier, which most names are meant in."""
-    return max(readings(given), key=lambda each: len(each.around), default=Reading((), ""))
-
-
-def parts(text: str) -> tuple[str, ...]:
-    split = (part.strip(_AROUND) for part in _JOINT.split(_without(_TYPE_ARGUMENTS, text)))
-    return tuple(part for part in split if part)
-
-
-def _without(pattern: re.Pattern[str], text: str) -> str:
-    for _ in range(_DEEPEST):
-        shorter = pattern.sub("", text)
-        if shorter == text:
-            break
-        text = shorter
-    return text
 
 
 def _note(
@@ -190,7 +134,7 @@ def worth(file: FileRow, symbol: SymbolRow) -> tuple[Any, ...]:
 
 def _near(view: View, given: str, filters: Filters) -> list[Named]:
     """Symbols of the near names; first those that stand where they were looked for."""
-    around = _last(given).around
+    around = longest_reading(given).around
     found: list[tuple[tuple[object, ...], Named]] = []
     for order, name in enumerate(near_names(view, given)):
         for file, symbol in view.named(name):
