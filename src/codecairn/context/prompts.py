@@ -10,18 +10,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from codecairn.context.markdown import code, rule_row, section
+from codecairn.context.memory_pages import discovery_section
 from codecairn.context.overview import binding_rules
+from codecairn.context.resources import module_names, read_module, read_overview
 from codecairn.errors import Busy, InvalidInput, NotReady
 from codecairn.history.branch import BranchChanges, branch_changes, ref_names
 from codecairn.history.page import diff_page
 from codecairn.index.standing import LIVE
 from codecairn.memory.drift import verdict
 from codecairn.nearness import nearest
-from codecairn.notes import discovery_section
 from codecairn.paths import printable
 from codecairn.project import Project
 from codecairn.reading import DEFAULT_CHARACTERS
-from codecairn.resources import module_names, read_module, read_overview
 from codecairn.store.view import View
 from codecairn.text import one_line
 from codecairn.tools import Call, render

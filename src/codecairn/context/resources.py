@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from codecairn.context.markdown import bare_page, module_page, overview_page
+from codecairn.context.memory_pages import MOST_SESSIONS, discovery_section, session_page, sessions_page
 from codecairn.context.modules import Known, ModulePages, completions, module_pages
 from codecairn.context.openings import readme_of
 from codecairn.context.overview import overview
@@ -23,7 +24,6 @@ from codecairn.context.survey import Survey, survey
 from codecairn.errors import NotFound
 from codecairn.memory.drift import verdict
 from codecairn.memory.sessions import topics
-from codecairn.notes import MOST_SESSIONS, discovery_section, session_page, sessions_page
 from codecairn.paths import printable
 from codecairn.project import Project
 from codecairn.store.discoveries import DiscoveryRow
