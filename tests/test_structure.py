@@ -200,7 +200,7 @@ KEPT_FOR_GOOD = {
     "diff/reading.py:_is_atomic": "the kinds of nodes that the grammars have",
     "embed/choice.py:shipped": "one",
     "embed/choice.py:_asked": "one a choice of settings",
-    "files/scan.py:_compiled": "one expression, up to 64 MB; only where there is neither ripgrep nor git",
+    "files/scan.py:_compile": "one expression, up to 64 MB; only where there is neither ripgrep nor git",
     "parse/formats.py:_by_ending": "one table of the formats",
     "parse/formats.py:_by_filename": "one table of the formats",
     "parse/formats.py:documents": "one table of the formats",

@@ -38,7 +38,7 @@ def linked(project: Project, projects: Projects) -> Linked:
         try:
             other = projects.named(link.root, param="projectScope")
         except CairnError as error:
-            found.warnings.append(_skipped(link, error, is_local=projects.settings.local))
+            found.warnings.append(_skip_note(link, error, is_local=projects.settings.local))
             continue
         if other.root != project.root and other.root not in found.names:
             found.projects.append(other)
@@ -73,7 +73,7 @@ def _too_many() -> WorkspaceLimitExceeded:
 def unlink(project: Project, given: str) -> Link:
     """By name, or by path, be the project there or not."""
     links = project.links.all()
-    paths = {given, _resolved(given)}
+    paths = {given, _resolve(given)}
     found = next((each for each in links if each.name == given), None) or next(
         (each for each in links if each.root in paths), None
     )
@@ -85,7 +85,7 @@ def unlink(project: Project, given: str) -> Link:
     return found
 
 
-def _resolved(given: str) -> str:
+def _resolve(given: str) -> str:
     try:
         return str(Path(given).expanduser().resolve())
     except (OSError, RuntimeError, ValueError):  # no such user, a loop of links, a NUL: then it is no path of a link
@@ -109,7 +109,7 @@ def _name(root: Path, given: str | None, taken: set[str]) -> str:
     return next((each for each in names if each not in taken), str(root))
 
 
-def _skipped(link: Link, error: CairnError, *, is_local: bool) -> str:
+def _skip_note(link: Link, error: CairnError, *, is_local: bool) -> str:
     """Why a link is passed over; to a caller elsewhere, the folders of this machine are nothing to learn."""
     where = f" ({link.root})" if is_local else ""
     if isinstance(error, Denied):

@@ -92,14 +92,14 @@ def stem(word: str) -> str:
     for ending, least in _ENDINGS:
         left = len(word) - len(ending)
         if left >= least and word.endswith(ending) and _VOWEL.search(word, 0, left):
-            word = _undoubled(word[:left])
+            word = _without_doubled_end(word[:left])
             break
     if len(word) > 4 and word[-1] == "e":
         word = word[:-1]
     return word[:-1] + "i" if len(word) > 3 and word[-1] == "y" else word
 
 
-def _undoubled(word: str) -> str:
+def _without_doubled_end(word: str) -> str:
     return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz" else word
 
 

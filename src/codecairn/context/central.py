@@ -56,7 +56,7 @@ class Uses:
         return Counter(place for places in self.by_file.values() for place in places)
 
 
-_used: Cache[tuple[object, int], frozenset[Place]] = Cache(
+_uses: Cache[tuple[object, int], frozenset[Place]] = Cache(
     "context.uses", 8_000_000, lambda places: _PLACE_BYTES * (1 + len(places))
 )
 """By project and file version."""
@@ -70,18 +70,18 @@ class UseTable:
 
     def uses(self, view: View, product: list[FileRow], cancel: Cancel) -> Uses:
         looked_at = product[:MOST_FILES]
-        kept = ((file.id, _used.get((self._own, file.id))) for file in looked_at)
+        kept = ((file.id, _uses.get((self._own, file.id))) for file in looked_at)
         found = {file: places for file, places in kept if places is not None}
         missing = [file for file in looked_at if file.id not in found]
         if missing:
             engine, names = Engine(view, cancel, _STEPS_A_FILE * len(missing)), _top_level(view, product)
             for file in missing:
                 cancel.check()
-                found[file.id] = _used_by(engine, file, names)
+                found[file.id] = _places_used(engine, file, names)
             if engine.budget.unreached:
                 return Uses({file.path: found[file.id] for file in looked_at}, is_whole=False)
             for file in missing:
-                _used.put((self._own, file.id), found[file.id])
+                _uses.put((self._own, file.id), found[file.id])
         return Uses({file.path: found[file.id] for file in looked_at}, is_whole=len(looked_at) == len(product))
 
 
@@ -94,11 +94,11 @@ def central(view: View, uses: Uses, most: int, folder: str | None = None) -> lis
         if len(found) == most:
             break
         if folder is None or place.path.rpartition("/")[0] == folder:
-            found += _located(view, place, counts[place])
+            found += _locate(view, place, counts[place])
     return found
 
 
-def _located(view: View, place: Place, count: int) -> Iterable[Central]:
+def _locate(view: View, place: Place, count: int) -> Iterable[Central]:
     file = view.file_at(place.path)
     symbols = view.symbols(file.id) if file is not None else []
     symbol = next((each for each in symbols if (each.path, each.kind) == (place.symbol, place.kind)), None)
@@ -109,7 +109,7 @@ def _top_level(view: View, product: list[FileRow]) -> frozenset[str]:
     return frozenset(each.name for file in product for each in view.symbols(file.id) if each.parent < 0)
 
 
-def _used_by(engine: Engine, file: FileRow, names: frozenset[str]) -> frozenset[Place]:
+def _places_used(engine: Engine, file: FileRow, names: frozenset[str]) -> frozenset[Place]:
     links = link_table(engine.known.links(engine.view, file.id))
     sites = _one_a_name(links, names)
     scope = engine.scope(file.id) if sites else None

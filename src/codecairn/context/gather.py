@@ -109,18 +109,18 @@ class Gatherer:
         """Everything, best first, each place once: with the best reason there is for it. What people wrote is asked
         for with the files that the first definitions stand in."""
         most = max((each.relevance for each in found), default=0.0) or 1.0
-        code, tests, documents = self._sorted(found, most)
-        definitions = [*self._spelled(), *code]
+        code, tests, documents = self._by_role(found, most)
+        definitions = [*self._definitions_named(), *code]
         seeds = _once(definitions)[:_SEEDS]
         near = [each for seed in seeds for each in self._around(seed)]
         paths = {seed.material.path: seed.material.worth for seed in reversed(seeds)}
-        notes = self._related(written(set(paths)), paths, most)
+        notes = self._notes(written(set(paths)), paths, most)
         materials = [*(each.material for each in definitions), *near, *tests, *documents, *notes]
-        return _merged(sorted(materials, key=by_worth))
+        return _merge(sorted(materials, key=by_worth))
 
     # What the task spells, and what the search finds.
 
-    def _spelled(self) -> Iterator[_Seed]:
+    def _definitions_named(self) -> Iterator[_Seed]:
         """Definitions that the task names as code is written: with an underscore, a dot, or capitals inside."""
         names = dict.fromkeys(each for each in _SPELLED.findall(self._task) if _LOOKS_LIKE_CODE.search(each))
         for name in list(names)[:_MOST_SPELLED]:
@@ -130,7 +130,7 @@ class Gatherer:
                 for file, symbol in named:
                     yield self._definition(file, symbol, 1.0, f"the task names {name}")
 
-    def _sorted(self, found: list[Ranked], most: float) -> tuple[list[_Seed], list[Material], list[Material]]:
+    def _by_role(self, found: list[Ranked], most: float) -> tuple[list[_Seed], list[Material], list[Material]]:
         code, tests, documents = list[_Seed](), list[Material](), list[Material]()
         for each in found:
             share, candidate = each.relevance / most, each.candidate
@@ -261,7 +261,7 @@ class Gatherer:
 
     # What people wrote.
 
-    def _related(self, written: Iterable[Written], seeds: dict[str, float], most: float) -> Iterator[Material]:
+    def _notes(self, written: Iterable[Written], seeds: dict[str, float], most: float) -> Iterator[Material]:
         for each in written:
             about = seeds.get(each.about, 0.0)
             share, why = self._share(each, most)
@@ -289,7 +289,7 @@ class _Seed:
     symbol: SymbolRow
 
 
-def _merged(materials: list[Material]) -> list[Material]:
+def _merge(materials: list[Material]) -> list[Material]:
     """Each place once, as its best, with the reasons of all."""
     best: dict[tuple[str, str, int], Material] = {}
     for each in materials:

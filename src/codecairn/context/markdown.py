@@ -201,7 +201,7 @@ def _module_parts(value: ModulePage) -> Iterator[str]:
     yield f"{counted(len(module.files), 'file')}, {counted(value.lines, 'line')}." + _inner(value)
     yield section("Files, the most imported first", map(_module_file, value.files), value.files_omitted, "files")
     yield section("What is used most of it", map(symbol_row, value.used))
-    yield section("What it defines", (_defined(*each) for each in value.defined))
+    yield section("What it defines", (_definition_row(*each) for each in value.defined))
     yield section("Rests on", map(_neighbour, value.rests_on))
     yield section("Used by", map(_neighbour, value.used_by))
     yield section("Changing most", map(hot_row, value.hot))
@@ -209,7 +209,7 @@ def _module_parts(value: ModulePage) -> Iterator[str]:
     yield section("Rules for it", map(rule_row, value.rules))
 
 
-def _defined(file: FileRow, symbol: SymbolRow) -> str:
+def _definition_row(file: FileRow, symbol: SymbolRow) -> str:
     return f"- {code(symbol.path)} {symbol.kind}, {code(f'{file.path}:{symbol.name_line}')}"
 
 

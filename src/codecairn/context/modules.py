@@ -123,8 +123,8 @@ def _page(view: View, known: Known, module: Module, cancel: Cancel) -> ModulePag
         module=module, about=module_about(view, module), lines=sum(each.lines for each in module.files),
         files=tuple(_file(view, survey, known.churn, each) for each in module.files[:_FILES]),
         files_omitted=max(0, len(module.files) - _FILES), used=used,
-        defined=() if used else tuple(_defined(view, module)),
-        rests_on=_most(_rested_on(known.uses, folder)), used_by=_most(_using(known.uses, folder)),
+        defined=() if used else tuple(_definitions(view, module)),
+        rests_on=_most(_dependencies(known.uses, folder)), used_by=_most(_using(known.uses, folder)),
         hot=tuple(hot_files(survey, known.churn, folder)["code"][:_HOT]), tests=tuple(tests[:_TESTS]),
         tests_omitted=max(0, len(tests) - _TESTS), rules=tuple(_rules(known.catalog, module)),
         inner=tuple(_inner(survey, folder)),
@@ -136,13 +136,13 @@ def _file(view: View, survey: Survey, churn: Churn, file: FileRow) -> ModuleFile
     return ModuleFile(file, survey.importers[file.path], churn.changes.get(file.path, 0), about)
 
 
-def _defined(view: View, module: Module) -> list[tuple[FileRow, SymbolRow]]:
+def _definitions(view: View, module: Module) -> list[tuple[FileRow, SymbolRow]]:
     found = [(file, each) for file in module.files[:_FILES] for each in view.symbols(file.id) if each.parent < 0]
     public = [(file, each) for file, each in found if not each.name.startswith("_")]
     return (public or found)[:_SYMBOLS]
 
 
-def _rested_on(uses: Uses, folder: str) -> Counter[str]:
+def _dependencies(uses: Uses, folder: str) -> Counter[str]:
     """Folders of whose definitions the module's files use some, by how many files do."""
     found = Counter[str]()
     for path, places in uses.by_file.items():

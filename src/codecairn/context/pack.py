@@ -102,13 +102,13 @@ def _holds(other: Material, item: PackItem, each: Material) -> bool:
 def _item(each: Material, most: int, *, only_telling: bool) -> PackItem | None:
     """The longest form that has room. JSON lengthens a text by its escapes, which are known once it is written: a
     text that came out too long is asked for again, shorter by so much."""
-    frame = _size(_written(each, Shown("", each.line_start, is_cut=False)))
+    frame = _size(_pack_item(each, Shown("", each.line_start, is_cut=False)))
     room = most - frame
     while room >= _SMALLEST or (room > 0 and each.kind in ("rule", "discovery")):
         shown = each.shown(room)
         if shown is None or (only_telling and not shown.is_telling):
             return None
-        item = _written(each, shown)
+        item = _pack_item(each, shown)
         excess = _size(item) - most
         if excess <= 0:
             return item
@@ -116,7 +116,7 @@ def _item(each: Material, most: int, *, only_telling: bool) -> PackItem | None:
     return None
 
 
-def _written(each: Material, shown: Shown) -> PackItem:
+def _pack_item(each: Material, shown: Shown) -> PackItem:
     lines = (each.line_start, each.line_end, shown.start_line) if each.line_start > 0 else (None, None, None)
     item = PackItem(
         kind=each.kind, name=each.name, path=each.path or None, line_start=lines[0], line_end=lines[1], why=each.why,

@@ -100,7 +100,7 @@ find_references, name files and lines, and check instead of guessing."""
 def _review(call: Call, given: Given) -> str:
     project = call.project
     changes = branch_changes(project.git, project.guard, given.get("base"), given.get("head"), call.cancel)
-    touched, known = _touched(call, given), _known(call, project, changes)
+    touched, known = _changes(call, given), _discoveries(call, project, changes)
     parts = [_REVIEW, _commits(changes), touched, _rules(project), known]
     shown = render.diff(diff_page(changes.changes, None, DEFAULT_CHARACTERS), {})
     return "\n\n".join([*(part for part in parts if part), "---", shown])
@@ -114,7 +114,7 @@ def _commits(changes: BranchChanges) -> str:
     return section(f"Commits of {head}, {where}", listed or ["- none"], more, "or further commits: git_log")
 
 
-def _touched(call: Call, given: Given) -> str:
+def _changes(call: Call, given: Given) -> str:
     """What diff_context says of it, what is called most first; nothing where nothing is indexed yet. Where another
     process writes the index, what a ref lacks in it cannot be added now: that is said."""
     asked = {"base_ref": given.get("base"), "head_ref": given.get("head") or LIVE, "limit": _MOST_TOUCHED}
@@ -126,17 +126,17 @@ def _touched(call: Call, given: Given) -> str:
         return section(_TOUCHED, [f"- not known now: {error.message}. Ask diff_context for it later."], 0, "")
     ordered = sorted(found.changes, key=lambda each: -(each.callers_at_base or each.callers_at_head or 0))
     more = found.total_changes - len(ordered)
-    return section(_TOUCHED, map(_touched_row, ordered), more, "changes: diff_context")
+    return section(_TOUCHED, map(_change_row, ordered), more, "changes: diff_context")
 
 
-def _touched_row(change: ChangedSymbol) -> str:
+def _change_row(change: ChangedSymbol) -> str:
     record = change.after or change.before
     assert record is not None
-    said = ", ".join([change.change_type, *(word for word, is_so in _told(change) if is_so)])
+    said = ", ".join([change.change_type, *(word for word, is_so in _change_facts(change) if is_so)])
     return f"- {code(record.qualified_name)} {record.kind}, {code(f'{change.path}:{record.line_start}')}: {said}"
 
 
-def _told(change: ChangedSymbol) -> list[tuple[str, bool]]:
+def _change_facts(change: ChangedSymbol) -> list[tuple[str, bool]]:
     before, after = change.callers_at_base, change.callers_at_head
     return [
         (f"renamed from {code(change.renamed_from or '')}", change.renamed_from is not None),
@@ -161,7 +161,7 @@ def _rules(project: Project) -> str:
     return section("Rules that bind", map(rule_row, shown), len(binding) - len(shown), "rules: instructions_list")
 
 
-def _known(call: Call, project: Project, changes: BranchChanges) -> str:
+def _discoveries(call: Call, project: Project, changes: BranchChanges) -> str:
     rows = project.discoveries.on_paths(each.path for each in changes.changes.files)
 
     def answer(view: View | None) -> str:

@@ -131,19 +131,19 @@ def read_sessions(call: Call, variable: str = "") -> str:
 
 
 def module_names(call: Call, typed: str) -> list[str]:
-    found = _surveyed(call)
+    found = _survey(call)
     return completions(found, typed) if found is not None else []
 
 
 def listed_modules(call: Call) -> Iterator[tuple[str, str]]:
     """The weightiest modules of the product, each once, by address and folder; none while nothing is indexed."""
-    found = _surveyed(call)
+    found = _survey(call)
     modules = [each for each in found.modules if each.role == "source"] if found is not None else []
     for each in modules[:_MODULES_LISTED]:
         yield f"{_MODULE}{each.folder or each.name}", each.folder or "."
 
 
-def _surveyed(call: Call) -> Survey | None:
+def _survey(call: Call) -> Survey | None:
     project = call.project
     return newest(glance(call, project), project, lambda view: survey(view, project.name))
 

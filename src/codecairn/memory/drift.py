@@ -90,7 +90,7 @@ def _of_symbol(row: DiscoveryRow, view: View | None) -> Verdict:
     own = [each for each in named if _is_it(row, *each)]
     same = [each for each in own or named if each[1].content_hash == row.content_hash]
     if same:
-        return _found(row, *min(same, key=lambda each: each[0].path != row.path))
+        return _fresh(row, *min(same, key=lambda each: each[0].path != row.path))
     if own:
         file, symbol = min(own, key=lambda each: (stable_id(*each) != row.stable_id, each[0].path != row.path))
         return Verdict("drifted", f"{row.symbol} has changed since", file.path, _lines(symbol))
@@ -112,7 +112,7 @@ def _is_it(row: DiscoveryRow, file: FileRow, symbol: SymbolRow) -> bool:
     return stable_id(file, symbol) == row.stable_id or qualified_name(file, symbol) == row.symbol
 
 
-def _found(row: DiscoveryRow, file: FileRow, symbol: SymbolRow) -> Verdict:
+def _fresh(row: DiscoveryRow, file: FileRow, symbol: SymbolRow) -> Verdict:
     moved = "" if file.path == row.path else f"it stands in {file.path} now"
     return Verdict("fresh", moved, file.path, _lines(symbol))
 

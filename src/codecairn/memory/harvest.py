@@ -111,7 +111,7 @@ def _decision(path: str, text: str) -> str | None:
     title = _ADR_NUMBER.sub("", sections[0].heading[0] if sections[0].heading else "").strip() or Path(path).stem
     decided = [each.body for each in sections if each.heading and each.heading[-1].lower().startswith("decision")]
     body = decided[0] if decided else sections[0].body
-    return _fitted(f"{title}: {_paragraph(body)}")
+    return _fit(f"{title}: {_paragraph(body)}")
 
 
 def _status(text: str, sections: list[importing.Section]) -> str:
@@ -131,7 +131,7 @@ def _rules(project: Project, cancel: Cancel) -> Iterator[Proposal]:
             for section in importing.sections_of(path, text or ""):
                 for point in _points(section.body):
                     said = f"{section.heading[-1]}: {point}" if len(section.heading) > 1 else point
-                    yield Proposal("rule", _fitted(said), f"rules:{path}")
+                    yield Proposal("rule", _fit(said), f"rules:{path}")
 
 
 def _points(body: str) -> Iterator[str]:
@@ -184,7 +184,7 @@ def _of_commit(record: str, project: Project) -> Proposal | None:
     paths = [name for name in names.split("\n") if name.strip() and not project.guard.blocks(name)]
     modules = Counter(module_name(path, project.name) for path in paths)
     module = modules.most_common(1)[0][0] if modules else None
-    content = _fitted(f"{subject.strip().rstrip('.')}. {reasons[0]}")
+    content = _fit(f"{subject.strip().rstrip('.')}. {reasons[0]}")
     return Proposal("issue" if is_fix else "decision", content, f"commit:{identity}", module=module)
 
 
@@ -199,7 +199,7 @@ def _todos(project: Project, cancel: Cancel) -> Iterator[Proposal]:
     for path, number, said in islice(_marks(project, found), _MOST_TODOS):
         since = _age(project, cancel, path, number)
         kind, text = said
-        yield Proposal("issue", _fitted(f"{kind} in {path}{since}: {text}"), f"todo:{path}", path)
+        yield Proposal("issue", _fit(f"{kind} in {path}{since}: {text}"), f"todo:{path}", path)
 
 
 def _marks(project: Project, found: str) -> Iterator[tuple[str, int, tuple[str, str]]]:
@@ -258,7 +258,7 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _fitted(text: str) -> str:
+def _fit(text: str) -> str:
     """At most as long as a discovery may be, cut after a sentence where one ends in time."""
     text = _line(text)
     if len(text) <= LONGEST:

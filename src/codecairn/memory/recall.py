@@ -87,13 +87,13 @@ class _Table:
         if place is not None:
             self.length -= self.lengths[place]
             self.lengths[place] = -1
-            self.frequency.subtract(self._counted(place)[0].keys())
+            self.frequency.subtract(self._count_words(place)[0].keys())
 
     def add(self, row: DiscoveryRow) -> None:
         place = self.at[row.id] = len(self.rows)
         self.rows.append(row)
         self.terms.append(analysed(row.content))
-        counts, length = self._counted(place)
+        counts, length = self._count_words(place)
         self.lengths.append(length)
         self.length += length
         self.frequency.update(counts.keys())
@@ -102,7 +102,7 @@ class _Table:
             places.append(place)
             often.append(times)
 
-    def _counted(self, place: int) -> tuple[dict[str, int], int]:
+    def _count_words(self, place: int) -> tuple[dict[str, int], int]:
         row = self.rows[place]
         return counted(self.terms[place], analysed(f"{row.module or ''} {row.name or ''}"))
 
@@ -133,7 +133,7 @@ class Recall:
         with self._lock:
             self._catch_up()
             rows = self._table.rows
-            share, meant = self._shares(self._weighed(plan, code)), self._meant(plan.subject)
+            share, meant = self._shares(self._weigh(plan, code)), self._similarities(plan.subject)
         relevance = np.minimum(1.0, RIGHT_ANSWER * (WORDS * np.minimum(1.0, share) + MEANING * meant))
         near = np.flatnonzero(relevance >= _LEAST)
         order = near[np.argsort(-relevance[near], kind="stable")]
@@ -143,9 +143,9 @@ class Recall:
     def weighed(self, plan: Plan, code: Statistics | None) -> Weighed:
         """What the query's words weigh, among the chunks of the code and the discoveries together."""
         with self._lock:
-            return self._weighed(plan, code)
+            return self._weigh(plan, code)
 
-    def _weighed(self, plan: Plan, code: Statistics | None) -> Weighed:
+    def _weigh(self, plan: Plan, code: Statistics | None) -> Weighed:
         table = self._table
         everything = len(table.at) + (code.chunks if code else 0)
         frequency = {word: table.frequency[word] for word in plan.weights}
@@ -168,7 +168,7 @@ class Recall:
                 share[places] += weight * often / (often + norm[places])
         return np.where(lengths >= 0, share * (1 + norm) / weighed.whole, -1.0)
 
-    def _meant(self, query: str) -> Any:
+    def _similarities(self, query: str) -> Any:
         """How near each place is in meaning, from where a passage begins to have to do with a question."""
         import numpy as np  # noqa: PLC0415
 

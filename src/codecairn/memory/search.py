@@ -212,9 +212,9 @@ class _Ranking:
 
     def page(self) -> _Page:
         code, is_capped, warnings = self._code()
-        noted, left = self._noted()
+        noted, left = self._notes()
         scored = sorted([*code, *noted], key=lambda each: each.rank)
-        results = [self._found(each) for each in scored[: self._asked.limit]]
+        results = [self._result(each) for each in scored[: self._asked.limit]]
         return _Page(results, len(scored) + left, is_capped, warnings)
 
     def _code(self) -> tuple[list[_Scored], bool, tuple[str, ...]]:
@@ -226,10 +226,10 @@ class _Ranking:
         ranking, _ = self._project.searcher.ranked(
             self._view, self._epoch, Question(asked.query, filters=wanted, recent=asked.recent, candidates=_CANDIDATES)
         )
-        scored = [self._weighed(each, each.relevance, each.candidate.path) for each in ranking.results]
+        scored = [self._score(each, each.relevance, each.candidate.path) for each in ranking.results]
         return scored, ranking.is_capped, ranking.warnings
 
-    def _noted(self) -> tuple[list[_Scored], int]:
+    def _notes(self) -> tuple[list[_Scored], int]:
         """Discoveries and sessions, and how many more discoveries there are than are weighed."""
         asked = self._asked
         if not asked.wants_discoveries:
@@ -238,7 +238,7 @@ class _Ranking:
         best, total = self._project.recall.found(
             planned(asked.query), statistics, asked.keeps if asked.is_narrow else None
         )
-        found = [self._weighed(each, each.relevance, each.row.path, each.row.module) for each in best]
+        found = [self._score(each, each.relevance, each.row.path, each.row.module) for each in best]
         return [*found, *(self._pasts(statistics) if asked.wants_sessions else ())], total - len(best)
 
     def _pasts(self, statistics: Statistics) -> Iterator[_Scored]:
@@ -249,14 +249,14 @@ class _Ranking:
             if self._asked.is_in(each.module):
                 yield _Scored(each, round(each.relevance, DIGITS), Boosts(), None, (2, each.row.id))
 
-    def _weighed(
+    def _score(
         self, thing: Ranked | Recalled, score: float, path: str | None, module: str | None = None
     ) -> _Scored:  # fmt: skip
         module = module or (module_name(path, self._project.name) if path else None)
         boost = boosts(self._accessed.get(path or ""), is_worked_on=module in self._modules, now=self._now)
         return _Scored(thing, round(score, DIGITS), boost, path, _order(thing))
 
-    def _found(self, scored: _Scored) -> Found:
+    def _result(self, scored: _Scored) -> Found:
         thing = scored.thing
         if isinstance(thing, Past):
             found = _session(thing, scored, self._project.name)
@@ -284,7 +284,7 @@ class _Ranking:
         return Found(
             "code", f"{candidate.file:x}-{candidate.number}", _type(candidate.kind, file),
             candidate.name or candidate.qualified or file.path.rpartition("/")[2], text.content, self._project.name,
-            module_name(file.path, self._project.name), _changed(self._project, file.path), scored.score,
+            module_name(file.path, self._project.name), _modified(self._project, file.path), scored.score,
             scored.boosts, file.path, text.start_line, text.end_line, file.language,
             content_line=text.content_start_line, is_cut=text.is_cut, layer=view.source_layer(file.path, file.id),
         )  # fmt: skip
@@ -311,7 +311,7 @@ def _type(kind: str, file: FileRow) -> str:
     return _TYPE_OF.get(kind, kind)
 
 
-def _changed(project: Project, path: str) -> str | None:
+def _modified(project: Project, path: str) -> str | None:
     """When the file last changed, as the file system tells."""
     try:
         return _iso(os.stat(project.root / path).st_mtime)  # noqa: PTH116 - a third of the time

@@ -147,7 +147,7 @@ class Sessions:
             self._timer = None
             touched: dict[str, _Live] = {}
             while self._noted:
-                for live in self._told(self._noted.popleft()):
+                for live in self._record(self._noted.popleft()):
                     touched[live.id] = live
             self._write(touched.values())
             self._forget_idle()
@@ -177,7 +177,7 @@ class Sessions:
         for connection_id in connections:
             self.end(connection_id)
 
-    def _told(self, noted: _Noted) -> list[_Live]:
+    def _record(self, noted: _Noted) -> list[_Live]:
         """The session of a call, after the one that had gone idle before it."""
         try:
             project = _project(noted)
@@ -266,14 +266,14 @@ def topics(session: SessionRow, most: int = _TOPICS) -> list[str]:
     query counts double, and each as it was written first."""
     counts: Counter[str] = Counter()
     written: dict[str, str] = {}
-    for word, times in _mentioned(session):
+    for word, times in _mentions(session):
         stem = words_of(word)[-1]
         counts[stem] += times
         written.setdefault(stem, word.lower())
     return [written[stem] for stem, _ in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:most]]
 
 
-def _mentioned(session: SessionRow) -> Iterator[tuple[str, int]]:
+def _mentions(session: SessionRow) -> Iterator[tuple[str, int]]:
     for query in session.queries:
         telling = set(query_words(query))
         yield from ((word, 2) for word in dict.fromkeys(identifiers(query)) if not telling.isdisjoint(words_of(word)))

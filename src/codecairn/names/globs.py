@@ -29,7 +29,7 @@ def glob(pattern: str, param: str = "filters.file_pattern") -> Any:
     if "/" not in anchored:
         anchored = f"**/{anchored}"
     found = _globs.get(anchored)
-    return found if found is not None else _globs.put(anchored, _compiled(anchored, param))
+    return found if found is not None else _globs.put(anchored, _compile(anchored, param))
 
 
 def path_matcher(pattern: str, param: str) -> Callable[[str], bool]:
@@ -54,23 +54,23 @@ _GLOB_PART = re.compile(r"\*\*/|\*\*|\*|\?|\[[!^]?\]?[^\]]*\]|[{},]|.", re.DOTAL
 _MEANING = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
-def _compiled(pattern: str, param: str) -> Any:
+def _compile(pattern: str, param: str) -> Any:
     import re2  # noqa: PLC0415 - as above
 
     try:
-        return re2.compile(_translated(pattern), _options())
+        return re2.compile(_translate(pattern), _options())
     except (re2.error, ValueError) as error:
         said = error.args[0] if error.args else error
         reason = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
         raise InvalidInput(f"Malformed glob: {printable(pattern)}", param=param, reason=printable(reason)) from error
 
 
-def _translated(pattern: str) -> str:
+def _translate(pattern: str) -> str:
     out, depth = [], 0
     for part in _GLOB_PART.findall(pattern):
         if part == "{":
             depth += 1
-        out.append(_meant(part, within=depth > 0))
+        out.append(_expression_of(part, within=depth > 0))
         if part == "}" and depth:
             depth -= 1
     if depth:
@@ -78,7 +78,7 @@ def _translated(pattern: str) -> str:
     return "".join(out)
 
 
-def _meant(part: str, *, within: bool) -> str:
+def _expression_of(part: str, *, within: bool) -> str:
     if part in _MEANING:
         return _MEANING[part]
     if part == "[":

@@ -90,7 +90,7 @@ def _match(file: FileRow, symbol: SymbolRow, reading: Reading) -> tuple[Match, i
     places = [*_places(file, symbol)]
     if symbol.name == reading.name and any(_ends(place, wanted) for place in places):
         return "exact", len(wanted)
-    folded, lowered = _folded(wanted), [_folded(place) for place in places]
+    folded, lowered = _casefold(wanted), [_casefold(place) for place in places]
     if any(_ends(place, folded) for place in lowered):
         return "other_case", len(wanted)
     return "near", max(_agreeing(place, folded) for place in lowered)
@@ -109,7 +109,7 @@ def _ends(place: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
     return not wanted or place[-len(wanted) :] == wanted
 
 
-def _folded(names: Iterable[str]) -> tuple[str, ...]:
+def _casefold(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name.casefold() for name in names)
 
 

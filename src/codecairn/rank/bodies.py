@@ -32,7 +32,7 @@ def head_of(view: View, file: FileRow, symbol: SymbolRow, room: int, whole: froz
     then without its end."""
     start, end = extent_of_symbol(view, file.id, symbol)
     lines = _lines(view, file)
-    elided = _elided(view.symbols(file.id), symbol, whole)
+    elided = _elisions(view.symbols(file.id), symbol, whole)
     kept, used, number = list[str](), 0, start
     while number <= end:
         line = lines[number - 1]
@@ -50,7 +50,7 @@ def _lines(view: View, file: FileRow) -> list[str]:
     return view.text(file.id).split("\n")
 
 
-def _elided(symbols: list[SymbolRow], around: SymbolRow, whole: frozenset[int]) -> dict[int, int]:
+def _elisions(symbols: list[SymbolRow], around: SymbolRow, whole: frozenset[int]) -> dict[int, int]:
     """First and last lines of the stretches to leave out: what follows the heads of the functions inside."""
     found, last = dict[int, int](), around.start_line
     for each in symbols[around.number + 1 :]:

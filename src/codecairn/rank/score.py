@@ -78,14 +78,14 @@ def rank(
     _put_first(plan, summed)
     meant = 0.0 if asked.nearest_similarity > 0 else SEMANTIC + SEMANTIC_BEST + SEMANTIC_FILE
     most = ATTAINABLE - meant + (NAMED + FIRST_NAMED if plan.symbol or plan.path else 0.0)
-    return [_ranked(each, given, most) for each, given in sorted(_diverse(summed), key=_falling)]
+    return [_sum_up(each, given, most) for each, given in sorted(_diverse(summed), key=_falling)]
 
 
 def rank_by_meaning(candidates: list[Candidate]) -> list[Ranked]:
     """Candidates by nothing but how near they are to the query, nearest first."""
     others = dict.fromkeys(CHUNK_SIGNALS, 0.0)
     near = [(each, others | {"semantic": _exact(max(0.0, each.similarity))}) for each in candidates]
-    return [_ranked(each, given, 1.0) for each, given in sorted(near, key=_falling)]
+    return [_sum_up(each, given, 1.0) for each, given in sorted(near, key=_falling)]
 
 
 def _put_first(plan: Plan, summed: list[tuple[Candidate, dict[str, float]]]) -> None:
@@ -134,7 +134,7 @@ def _diverse(summed: list[tuple[Candidate, dict[str, float]]]) -> Iterable[tuple
         yield each, given | {"diversity": 0.0 - back - _exact(REPEATED * earlier)}
 
 
-def _ranked(each: Candidate, given: dict[str, float], most: float) -> Ranked:
+def _sum_up(each: Candidate, given: dict[str, float], most: float) -> Ranked:
     total = sum(given.values())
     if total < 0:  # what is taken is never more than there is
         given, total = given | {"floor": -total}, 0.0

@@ -96,7 +96,7 @@ class Searcher:
         plan = planned(question.query)
         statistics = self._statistics(view, plan, state)
         meaning, warnings, is_lasting = self._meaning(view, plan, question, state)
-        proposed, is_capped = _proposed(view, plan, question, statistics, meaning)
+        proposed, is_capped = _propose(view, plan, question, statistics, meaning)
         by_words = question.mode != "vector"
         candidates = list(_candidates(view, plan, question.filters, proposed, with_named=by_words))
         candidates = _with_meaning(candidates, meaning)
@@ -152,7 +152,7 @@ def _candidates(
     view: View, plan: Plan, filters: Filters, proposed: list[Hit], *, with_named: bool
 ) -> Iterator[Candidate]:
     seen = set[tuple[int, int]]()
-    for file, number, symbol in _named(view, plan) if with_named else ():
+    for file, number, symbol in _candidates_by_name(view, plan) if with_named else ():
         if filters.keep_file(file) and filters.keep_symbol(file, symbol):
             chunk = view.chunk(file.id, number)
             if symbol is None or chunk.symbol == symbol.number:
@@ -188,7 +188,7 @@ def _with_meaning(candidates: list[Candidate], meaning: Meaning | None) -> list[
     ]  # fmt: skip
 
 
-def _proposed(
+def _propose(
     view: View, plan: Plan, question: Question, statistics: Statistics, meaning: Meaning | None
 ) -> tuple[list[Hit], bool]:
     """The chunks to weigh, and whether there would have been more."""
@@ -225,10 +225,10 @@ def _is_wanted(view: View, plan: Plan, filters: Filters, hit: Hit) -> bool:
     file = view.file(hit.file)
     if file is None or not filters.keep_file(file):
         return False
-    return not filters.asks_of_symbols or bool(_told(view, plan, filters, file, view.chunk(file.id, hit.number)))
+    return not filters.asks_of_symbols or bool(_symbols_for(view, plan, filters, file, view.chunk(file.id, hit.number)))
 
 
-def _named(view: View, plan: Plan) -> Iterator[tuple[FileRow, int, SymbolRow | None]]:
+def _candidates_by_name(view: View, plan: Plan) -> Iterator[tuple[FileRow, int, SymbolRow | None]]:
     """What has the very name or path that the query is, whatever the lexical index thinks of it, and its chunk."""
     for file, symbol in view.named(plan.symbol)[:_MOST_NAMED] if plan.symbol else ():
         number = _chunk_of(view.chunks(file.id), symbol)
@@ -249,14 +249,14 @@ def _chunk_of(chunks: list[ChunkRow], symbol: SymbolRow) -> int | None:
 
 def _of_chunk(view: View, plan: Plan, filters: Filters, file: FileRow, number: int) -> Iterator[Candidate]:
     chunk = view.chunk(file.id, number)
-    for symbol in _told(view, plan, filters, file, chunk):
+    for symbol in _symbols_for(view, plan, filters, file, chunk):
         if symbol is None or symbol.number == chunk.symbol:
             yield _candidate(view, plan, file, chunk, symbol)
         else:
             yield _member(view, plan, file, number, symbol)
 
 
-def _told(view: View, plan: Plan, filters: Filters, file: FileRow, chunk: ChunkRow) -> list[SymbolRow | None]:
+def _symbols_for(view: View, plan: Plan, filters: Filters, file: FileRow, chunk: ChunkRow) -> list[SymbolRow | None]:
     """What a chunk is found for: its own symbol. Where filters want others, those among the constants, fields and
     small functions inside it that they want, and that have a word of the query in their name."""
     own = view.symbol(file.id, chunk.symbol) if chunk.symbol >= 0 else None
@@ -270,7 +270,7 @@ def _told(view: View, plan: Plan, filters: Filters, file: FileRow, chunk: ChunkR
     return [each for each in meant if _chunk_of(chunks, each) == chunk.number]
 
 
-def _counted(plan: Plan, words: list[str]) -> Mapping[str, int]:
+def _count_words(plan: Plan, words: list[str]) -> Mapping[str, int]:
     if len(plan.weights) > _FEW_WORDS:
         return Counter(filter(plan.weights.__contains__, words))
     return {word: times for word in plan.weights if (times := words.count(word))}
@@ -281,7 +281,7 @@ def _member(view: View, plan: Plan, file: FileRow, number: int, symbol: SymbolRo
     return Candidate(
         file=file.id, number=number, path=file.path, start_line=symbol.start_line, end_line=symbol.end_line,
         kind=symbol.kind, name=symbol.name, qualified=symbol.path,
-        counts=_counted(plan, words),
+        counts=_count_words(plan, words),
         documented=frozenset(analysed(symbol.doc[:_LONGEST_DOC]).split()) & plan.weights.keys(), length=len(words),
         language=file.language, imported_by=view.importers(file.path), symbol=symbol.number,
     )  # fmt: skip
@@ -289,7 +289,7 @@ def _member(view: View, plan: Plan, file: FileRow, number: int, symbol: SymbolRo
 
 def _candidate(view: View, plan: Plan, file: FileRow, chunk: ChunkRow, symbol: SymbolRow | None) -> Candidate:
     number = chunk.number
-    counts = _counted(plan, view.terms(file.id)[number].split())
+    counts = _count_words(plan, view.terms(file.id)[number].split())
     documented = frozenset(analysed(symbol.doc[:_LONGEST_DOC]).split()) if symbol and symbol.doc else frozenset()
     return Candidate(
         file=file.id, number=number, path=file.path, start_line=chunk.start_line, end_line=chunk.end_line,
