@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 from codecairn.cancel import Cancel
 from codecairn.catalog.entries import Catalog
-from codecairn.names.lookup import spelled
+from codecairn.names.lookup import find_exact
 from codecairn.names.qualified import qualified_name
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.rank.bodies import body_of, head_of
@@ -124,8 +124,8 @@ class Gatherer:
         """Definitions that the task names as code is written: with an underscore, a dot, or capitals inside."""
         names = dict.fromkeys(each for each in _SPELLED.findall(self._task) if _LOOKS_LIKE_CODE.search(each))
         for name in list(names)[:_MOST_SPELLED]:
-            spelled_here = spelled(self._engine.named, name)
-            named = [(file, symbol) for file, symbol in spelled_here if is_product(file.path, file.language)]
+            exact = find_exact(self._engine.named, name)
+            named = [(file, symbol) for file, symbol in exact if is_product(file.path, file.language)]
             if len(named) <= _NAMESAKES:
                 for file, symbol in named:
                     yield self._definition(file, symbol, 1.0, f"the task names {name}")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from codecairn.context.markdown import code, rule_row, section
 from codecairn.context.memory_pages import discovery_section
+from codecairn.context.modules import completing
 from codecairn.context.overview import binding_rules
 from codecairn.context.resources import module_names, read_module, read_overview
 from codecairn.errors import Busy, InvalidInput, NotReady
@@ -171,9 +172,7 @@ def _discoveries(call: Call, project: Project, changes: BranchChanges) -> str:
 
 
 def _refs(call: Call, typed: str) -> list[str]:
-    names = ref_names(call.project.git, call.cancel)
-    begins = [each for each in names if each.startswith(typed)]
-    return begins + [each for each in names if typed in each and each not in begins]
+    return completing(ref_names(call.project.git, call.cancel), typed)
 
 
 _REVIEW = """\

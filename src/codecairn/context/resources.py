@@ -14,13 +14,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from codecairn.context.markdown import bare_page, module_page, overview_page
 from codecairn.context.memory_pages import MOST_SESSIONS, discovery_section, session_page, sessions_page
-from codecairn.context.modules import Known, ModulePages, completions, module_pages
+from codecairn.context.modules import completions, module_page, modules_called
 from codecairn.context.openings import readme_of
-from codecairn.context.overview import overview
+from codecairn.context.overview import bare_page, overview_page
 from codecairn.context.stack import manifests
-from codecairn.context.survey import Survey, survey
+from codecairn.context.survey import Known, Module, Survey, survey
 from codecairn.errors import NotFound
 from codecairn.memory.drift import verdict
 from codecairn.memory.sessions import topics
@@ -82,9 +81,8 @@ def read_overview(call: Call, variable: str = "") -> str:
     found = manifests(project.root, project.guard)
 
     def answer(view: View) -> str:
-        known = known_of(call, project, view)
-        value = overview(view, known.survey, known.uses, known.churn, found, known.catalog)
-        return overview_page(value, [_discoveries(project, view, project.discoveries.all())], stands)
+        notes = [_discoveries(project, view, project.discoveries.all())]
+        return overview_page(view, known_of(call, project, view), found, notes, stands)
 
     page = newest(stands, project, answer)
     return page if page is not None else bare_page(project.name, readme_of(project.root, project.guard), found, stands)
@@ -95,9 +93,10 @@ def read_module(call: Call, name: str) -> str:
     stands = looked_at(call, project)
 
     def answer(view: View) -> str:
-        pages = module_pages(view, known_of(call, project, view), name, call.cancel)
-        about = [each for each in project.discoveries.all() if _is_about(each, pages)]
-        return module_page(pages, [_discoveries(project, view, about)], stands)
+        known = known_of(call, project, view)
+        shown, others = modules_called(known.survey, name)
+        notes = [_discoveries(project, view, [row for row in project.discoveries.all() if _is_about(row, shown)])]
+        return module_page(view, known, shown, others, notes, stands, call.cancel)
 
     page = newest(stands, project, answer)
     if page is None:
@@ -105,11 +104,11 @@ def read_module(call: Call, name: str) -> str:
     return page
 
 
-def _is_about(row: DiscoveryRow, pages: ModulePages) -> bool:
+def _is_about(row: DiscoveryRow, modules: list[Module]) -> bool:
     """A discovery of the module, unless it is bound to a file of another folder of the same name."""
     if row.path is None:
-        return row.module is not None and row.module.casefold() == pages.name.casefold()
-    return row.path.rpartition("/")[0] in {each.module.folder for each in pages.pages}
+        return row.module is not None and row.module.casefold() == modules[0].name.casefold()
+    return row.path.rpartition("/")[0] in {each.folder for each in modules}
 
 
 def _discoveries(project: Project, view: View, rows: list[DiscoveryRow]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -188,13 +188,3 @@ _KNOWN: dict[str, tuple[str, Callable[[str], _Said] | None]] = {
     "compose.yaml": ("Docker Compose", None),
 }
 """By their path from the root: what each is of, and its reader, where more than its being there is of use."""
-
-
-def entries_of(found: list[Manifest]) -> Iterator[tuple[str, str]]:
-    """Every way in that a manifest declares, and which manifest."""
-    for each in found:
-        yield from ((entry, each.path) for entry in each.entries)
-
-
-def commands_of(found: list[Manifest]) -> list[str]:
-    return [command for each in found for command in each.commands]

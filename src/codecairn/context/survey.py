@@ -12,6 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from codecairn.catalog.entries import Catalog
+from codecairn.context.central import Uses
+from codecairn.history.churn import Churn
 from codecairn.paths import module_name
 from codecairn.resolve.known import known
 from codecairn.roles import Role, is_product, role_of
@@ -82,6 +85,16 @@ class Survey:
 
     def _weight(self, file: FileRow) -> tuple[int, str]:
         return -self.importers[file.path], file.path
+
+
+@dataclass(frozen=True)
+class Known:
+    """All that is known of a project, from which its pages are made."""
+
+    survey: Survey
+    uses: Uses
+    churn: Churn
+    catalog: Catalog
 
 
 def survey(view: View, project: str) -> Survey:

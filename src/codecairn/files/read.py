@@ -106,7 +106,7 @@ def _file_text(path: str, raw: bytes, modified: datetime) -> FileText:
 # Out of a commit.
 
 
-class _Entry(NamedTuple):
+class _TreeEntry(NamedTuple):
     mode: str
     kind: str
     blob: str
@@ -125,7 +125,7 @@ def read_at(git: Git, guard: Guard, given: str, commit: str, cancel: Cancel) -> 
     return _file_text(path, raw, _last_change(git, place, commit, cancel))
 
 
-def _follow_links(git: Git, guard: Guard, path: str, commit: str, cancel: Cancel) -> tuple[str, _Entry]:
+def _follow_links(git: Git, guard: Guard, path: str, commit: str, cancel: Cancel) -> tuple[str, _TreeEntry]:
     """Where a path leads in a commit, links followed."""
     place = path
     for _ in range(_MOST_LINKS):
@@ -143,12 +143,12 @@ def _follow_links(git: Git, guard: Guard, path: str, commit: str, cancel: Cancel
     raise _denial(path, "its links lead nowhere")
 
 
-def _entry(git: Git, path: str, commit: str, cancel: Cancel) -> _Entry | None:
+def _entry(git: Git, path: str, commit: str, cancel: Cancel) -> _TreeEntry | None:
     listed = git.run("ls-tree", "-z", "--long", "--end-of-options", commit, "--", path, cancel=cancel)
     if listed.status != 0:
         raise failure(listed)
     mode, kind, blob, size = (decoded(listed.output).partition("\t")[0].split() + [""] * 4)[:4]
-    return _Entry(mode, kind, blob, int(size) if size.isdigit() else 0) if kind else None
+    return _TreeEntry(mode, kind, blob, int(size) if size.isdigit() else 0) if kind else None
 
 
 def _last_change(git: Git, path: str, commit: str, cancel: Cancel) -> datetime:

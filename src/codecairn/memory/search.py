@@ -138,7 +138,7 @@ class _Scored(NamedTuple):
         return -self.boosts.final(self.score), -self.score, self.order
 
 
-class _Page(NamedTuple):
+class _ProjectPage(NamedTuple):
     results: list[Found]
     total: int
     is_capped: bool
@@ -152,7 +152,7 @@ def search_context(
     """The best of all these projects, as fresh as the least fresh of them. The first must be indexed; another that is
     not is left out, and said. `names` are what results call a project, by its root, where that is not its folder's
     name."""
-    answers, warnings = list[_Page](), list[str]()
+    answers, warnings = list[_ProjectPage](), list[str]()
     first: Standing | None = None
     for project in projects:
         stands = stand(project)
@@ -190,7 +190,7 @@ def _place(found: Found) -> tuple[Any, ...]:
 
 def _page(
     project: Project, stands: Standing, asked: Asked, session: SessionRow | None, now: float
-) -> _Page | None:  # fmt: skip
+) -> _ProjectPage | None:  # fmt: skip
     """The best of one project; None where it has no index."""
     if stands.opened is None:
         return None
@@ -210,12 +210,12 @@ class _Ranking:
         self._accessed = project.sessions.accessed(now)
         self._modules = modules_of(session, project.name)
 
-    def page(self) -> _Page:
+    def page(self) -> _ProjectPage:
         code, is_capped, warnings = self._code()
         noted, left = self._notes()
         scored = sorted([*code, *noted], key=lambda each: each.rank)
         results = [self._result(each) for each in scored[: self._asked.limit]]
-        return _Page(results, len(scored) + left, is_capped, warnings)
+        return _ProjectPage(results, len(scored) + left, is_capped, warnings)
 
     def _code(self) -> tuple[list[_Scored], bool, tuple[str, ...]]:
         asked = self._asked

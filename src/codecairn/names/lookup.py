@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from codecairn.names.filters import Filters
-from codecairn.names.qualified import Reading, longest_reading, parts, qualified_name, readings
+from codecairn.names.qualified import NameReading, longest_reading, parts, qualified_name, readings
 from codecairn.nearness import SIGILS, nearest_names
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.roles import is_product, is_test
@@ -16,7 +16,7 @@ from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow, View
 
 Match = Literal["exact", "other_case", "inherited", "near"]
-Found = tuple[FileRow, SymbolRow]
+Located = tuple[FileRow, SymbolRow]
 
 _NEAR_NAMES = 40
 
@@ -43,9 +43,9 @@ def find(view: View, given: str, filters: Filters) -> list[Named]:
     return [each for order, each in kept if order[:_AGREEMENT] == best]
 
 
-def spelled(lookup: Callable[[str], Iterable[Found]], given: str) -> list[Found]:
+def find_exact(lookup: Callable[[str], Iterable[Located]], given: str) -> list[Located]:
     """The symbols that a name spells to the letter, each once; `lookup` gives the symbols of a bare name."""
-    found: dict[tuple[int, int], Found] = {}
+    found: dict[tuple[int, int], Located] = {}
     for reading in readings(given):
         for file, symbol in lookup(reading.name):
             if _match(file, symbol, reading)[0] == "exact":
@@ -68,7 +68,7 @@ def _by_length(name: str) -> tuple[int, str]:
 
 
 def _note(
-    found: dict[tuple[int, int], tuple[tuple[object, ...], Named]], file: FileRow, symbol: SymbolRow, reading: Reading,
+    found: dict[tuple[int, int], tuple[tuple[object, ...], Named]], file: FileRow, symbol: SymbolRow, reading: NameReading,
     rank: int,
 ) -> None:  # fmt: skip
     match, agreeing = _match(file, symbol, reading)
@@ -84,7 +84,7 @@ _AGREEMENT = 2
 """How many places of an order say how well a name agrees; the rest is about what it names."""
 
 
-def _match(file: FileRow, symbol: SymbolRow, reading: Reading) -> tuple[Match, int]:
+def _match(file: FileRow, symbol: SymbolRow, reading: NameReading) -> tuple[Match, int]:
     """How well a symbol's surroundings are those that were named, and how many of their parts agree."""
     wanted = reading.around
     places = [*_places(file, symbol)]
@@ -139,7 +139,7 @@ def _near(view: View, given: str, filters: Filters) -> list[Named]:
     for order, name in enumerate(near_names(view, given)):
         for file, symbol in view.named(name):
             if symbol.name == name and filters.keep(file, symbol):
-                agreeing = _match(file, symbol, Reading(around, ""))[1]
+                agreeing = _match(file, symbol, NameReading(around, ""))[1]
                 named = Named(file, symbol, "near")
                 found.append(((-agreeing, order, *worth(named.file, named.symbol)), named))
     return [named for _, named in sorted(found, key=lambda each: each[0])]

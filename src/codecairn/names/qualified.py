@@ -30,7 +30,7 @@ _DEEPEST = 24
 
 
 @dataclass(frozen=True)
-class Reading:
+class NameReading:
     """A name taken apart: what stands before the last joint, outermost first, and what after it."""
 
     around: tuple[str, ...]
@@ -64,12 +64,12 @@ def last_part(name: str) -> str:
     return _JOINT.split(name)[-1]
 
 
-def readings(given: str) -> Iterator[Reading]:
+def readings(given: str) -> Iterator[NameReading]:
     """Every way to take a name apart, the shortest qualifier first; as it is given, then without arguments."""
-    seen = set[Reading]()
+    seen = set[NameReading]()
     for text in _spellings(given.strip()):
         for end, start in ((0, 0), *list(_joints(text))[-_DEEPEST:]):
-            reading = Reading(parts(text[:end]), text[start:])
+            reading = NameReading(parts(text[:end]), text[start:])
             if reading.name and reading not in seen:
                 seen.add(reading)
                 yield reading
@@ -88,9 +88,9 @@ def _spellings(given: str) -> dict[str, None]:
     return dict.fromkeys((given, given.replace(" ", ""), plain, *plain.split()[-1:], plain.strip(_LOOSE)))
 
 
-def longest_reading(given: str) -> Reading:
+def longest_reading(given: str) -> NameReading:
     """The reading with the longest qualifier, which most names are meant in."""
-    return max(readings(given), key=lambda each: len(each.around), default=Reading((), ""))
+    return max(readings(given), key=lambda each: len(each.around), default=NameReading((), ""))
 
 
 def parts(text: str) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codecairn.errors import AmbiguousSymbol, SymbolNotFound
-from codecairn.names.lookup import spelled, worth
+from codecairn.names.lookup import find_exact, worth
 from codecairn.names.qualified import parts, qualified_name
 from codecairn.paths import printable
 from codecairn.resolve.engine import Engine
@@ -49,7 +49,7 @@ def meanings(engine: Engine, name: str, path: str | None = None, line: int | Non
 def _groups(engine: Engine, name: str, path: str | None, line: int | None) -> list[list[Candidate]]:
     """The symbols of a name, the likeliest first: the product's own before tests, what has a body before what has
     none."""
-    found = spelled(engine.named, name)
+    found = find_exact(engine.named, name)
     if path is not None:
         found = [each for each in found if each[0].path == path.removeprefix("./")]
     if line is not None:
