@@ -99,13 +99,10 @@ def _parts(view: View, known: Known, module: Module, cancel: Cancel) -> Iterator
     changed, _ = hot_files(survey, known.churn, folder)
     yield f"# Module {one_line(module.name)}: {folder_name(folder)}"
     yield quote(module_about(view, module))
-    yield f"{counted(len(files), 'file')}, {counted(sum(each.lines for each in files), 'line')}." + _inner(
-        survey, folder
-    )
-    yield section(
-        "Files, the most imported first", (_file_row(view, known, each) for each in files[:_FILES]),
-        len(files) - _FILES, "files",
-    )  # fmt: skip
+    lines = counted(sum(each.lines for each in files), "line")
+    yield f"{counted(len(files), 'file')}, {lines}.{_inner(survey, folder)}"
+    rows = [_file_row(view, known, each) for each in files[:_FILES]]
+    yield section("Files, the most imported first", rows, len(files) - _FILES, "files")
     yield section("What is used most of it", map(symbol_row, used))
     yield section("What it defines", defined)
     yield section("Rests on", _neighbours(_dependencies(known.uses, folder)))

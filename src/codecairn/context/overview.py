@@ -103,13 +103,9 @@ def hot_files(
 def module_about(view: View, module: Module) -> str:
     """What a folder's own document, or the file that stands for it, says of it."""
     here = [each for each in view.files_below(module.folder) if posixpath.dirname(each.path) == module.folder]
-    readme = next((each for each in here if README.match(posixpath.basename(each.path))), None)
-    first = [readme] if readme is not None and module.folder else []
-    standing = [
-        each
-        for each in here
-        if re.match(r"(?:__init__|doc|mod|lib|index|package-info)\.", posixpath.basename(each.path))
-    ]
+    named = [(posixpath.basename(each.path), each) for each in here]
+    first = [each for name, each in named if README.match(name)][:1] if module.folder else []
+    standing = [each for name, each in named if _STANDS_FOR_FOLDER.match(name)]
     return next((said for each in (*first, *standing) if (said := _about_file(view, each))), "")
 
 

@@ -34,13 +34,18 @@ def find(view: View, given: str, filters: Filters) -> list[Named]:
     for rank, reading in enumerate(readings(given)):
         for file, symbol in view.named(reading.name):
             if filters.keep(file, symbol):
-                _note(found, file, symbol, reading, rank)
+                match, agreeing = _match(file, symbol, reading)
+                order = (_ORDER[match], -agreeing, *worth(file, symbol), rank)
+                rated = (order, Named(file, symbol, match))
+                best = found.setdefault((file.id, symbol.number), rated)
+                if order < best[0]:
+                    found[file.id, symbol.number] = rated
     kept = sorted(found.values(), key=lambda each: each[0])
     spelled = [each for _, each in kept if each.match != "near"]
     if spelled or not kept:
         return spelled or _near(view, given, filters)
-    best = kept[0][0][:_AGREEMENT]
-    return [each for order, each in kept if order[:_AGREEMENT] == best]
+    nearest = kept[0][0][:_AGREEMENT]
+    return [each for order, each in kept if order[:_AGREEMENT] == nearest]
 
 
 def find_exact(lookup: Callable[[str], Iterable[Located]], given: str) -> list[Located]:
@@ -65,18 +70,6 @@ def near_names(view: View, given: str, most: int = _NEAR_NAMES) -> list[str]:
 
 def _by_length(name: str) -> tuple[int, str]:
     return len(name), name
-
-
-def _note(
-    found: dict[tuple[int, int], tuple[tuple[object, ...], Named]], file: FileRow, symbol: SymbolRow, reading: NameReading,
-    rank: int,
-) -> None:  # fmt: skip
-    match, agreeing = _match(file, symbol, reading)
-    named = Named(file, symbol, match)
-    order = (_ORDER[match], -agreeing, *worth(named.file, named.symbol), rank)
-    key = (file.id, symbol.number)
-    if key not in found or order < found[key][0]:
-        found[key] = (order, named)
 
 
 _ORDER: dict[Match, int] = {"exact": 0, "other_case": 1, "inherited": 2, "near": 3}
