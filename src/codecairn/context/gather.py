@@ -142,19 +142,19 @@ class Gatherer:
             if is_code and symbol is not None and len(code) < _DEFINITIONS:
                 code.append(self._definition(file, symbol, share, why))
             elif is_of_tests and symbol is not None and len(tests) < _TESTS:
-                tests.append(self._test(file, symbol, share * _FOUND_TEST, why))
+                tests.append(self._symbol("test", file, symbol, share * _FOUND_TEST, why))
             elif symbol is None and not is_of_tests and len(documents) < _DOCUMENTS:
                 part = share if is_code else share * _DOCUMENT
                 documents.append(self._part(file, each, part, why, "definition" if is_code else "doc"))
         return code, tests, documents
 
     def _definition(self, file: FileRow, symbol: SymbolRow, worth: float, why: str) -> _Seed:
+        return _Seed(self._symbol("definition", file, symbol, worth, why), file, symbol)
+
+    def _symbol(self, kind: Kind, file: FileRow, symbol: SymbolRow, worth: float, why: str) -> Material:
         start, end = extent_of_symbol(self._view, file.id, symbol)
         name = qualified_name(file, symbol)
-        material = Material(
-            "definition", name, file.path, start, end, why, worth, lambda room: self._body(file, symbol, room)
-        )
-        return _Seed(material, file, symbol)
+        return Material(kind, name, file.path, start, end, why, worth, lambda room: self._body(file, symbol, room))
 
     def _body(self, file: FileRow, symbol: SymbolRow, room: int) -> Shown | None:
         """The whole; else of a type its members' heads, and whole the members that the task is about; else what
@@ -164,9 +164,7 @@ class Gatherer:
             return Shown(whole.text, whole.start_line, is_cut=False)
         if symbol.kind in TYPES and (heads := self._heads(file, symbol, room)) is not None:
             return heads
-        start, end = extent_of_symbol(self._view, file.id, symbol)
-        lines = self._view.text(file.id).split("\n")[start - 1 : end]
-        cut = _fitting(lines, start, room)
+        cut = self._lines(file, extent_of_symbol(self._view, file.id, symbol), room)
         if cut is not None and (cut.is_telling or len(symbol.signature) > room):
             return cut
         return Shown(symbol.signature, symbol.name_line, is_cut=True, is_telling=False)
@@ -198,23 +196,18 @@ class Gatherer:
         length = {each.number: each.end_line - each.start_line for each in inside}
         return sorted(filter(shared.get, shared), key=lambda number: (-shared[number], length[number], number))
 
-    def _test(self, file: FileRow, symbol: SymbolRow, worth: float, why: str) -> Material:
-        start, end = extent_of_symbol(self._view, file.id, symbol)
-        name = qualified_name(file, symbol)
-        return Material("test", name, file.path, start, end, why, worth, lambda room: self._body(file, symbol, room))
-
     def _part(self, file: FileRow, each: Ranked, worth: float, why: str, kind: Kind) -> Material:
         """A passage of a document, or what stands in a file of code outside any definition."""
         chunk = self._view.chunk(file.id, each.candidate.number)
         title = chunk.title or file.path
         return Material(
             kind, title, file.path, chunk.start_line, chunk.end_line, why, worth,
-            lambda room: self._lines(file, chunk.start_line, chunk.end_line, room),
+            lambda room: self._lines(file, (chunk.start_line, chunk.end_line), room),
         )  # fmt: skip
 
-    def _lines(self, file: FileRow, start: int, end: int, room: int) -> Shown | None:
-        lines = self._view.text(file.id).split("\n")[start - 1 : end]
-        return _fitting(lines, start, room)
+    def _lines(self, file: FileRow, extent: tuple[int, int], room: int) -> Shown | None:
+        start, end = extent
+        return _fitting(self._view.text(file.id).split("\n")[start - 1 : end], start, room)
 
     # What follows by reference.
 

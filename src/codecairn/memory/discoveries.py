@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 import secrets
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from codecairn import redact
 from codecairn.errors import InvalidInput, ResultNotFound
@@ -72,12 +72,12 @@ def remember(known: Discoveries, draft: Draft, session: str | None = None) -> Re
     if same is None:
         row = DiscoveryRow(
             id=new_id(), type=draft.type, content=content, module=module, session=session, created=now, updated=now,
-            origin=draft.origin, **_fields(draft.binding),
+            origin=draft.origin, **asdict(draft.binding),
         )  # fmt: skip
     else:
         row = replace(
             same, type=draft.type, content=content, module=module or same.module, session=session or same.session,
-            updated=now, origin=draft.origin or same.origin, **_fields(draft.binding),
+            updated=now, origin=draft.origin or same.origin, **asdict(draft.binding),
         )  # fmt: skip
     known.put([row])
     return Recorded(row, "stored" if same is None else "updated")
@@ -166,7 +166,3 @@ def alike(ours: list[str], theirs: list[str]) -> float:
 
 def _words(content: str) -> list[str]:
     return analysed(content.replace("'", "").replace("’", "")).split()
-
-
-def _fields(binding: Binding) -> dict[str, Any]:
-    return {name: getattr(binding, name) for name in Binding.__struct_fields__}

@@ -59,22 +59,6 @@ class Asked:
     recent: frozenset[str] = frozenset()
     """Files this connection has read lately."""
 
-    @property
-    def wants_code(self) -> bool:
-        return self.type == "all"
-
-    @property
-    def wants_discoveries(self) -> bool:
-        return not self.chunk_types
-
-    @property
-    def wants_sessions(self) -> bool:
-        return self.type == "all" and not self.chunk_types
-
-    @property
-    def is_narrow(self) -> bool:
-        return self.type != "all" or bool(self.module)
-
     def keeps(self, row: DiscoveryRow) -> bool:
         return self.type in ("all", row.type) and self.is_in(row.module)
 
@@ -219,7 +203,7 @@ class _Ranking:
 
     def _code(self) -> tuple[list[_Scored], bool, tuple[str, ...]]:
         asked = self._asked
-        if not asked.wants_code:
+        if asked.type != "all":
             return [], False, ()
         kinds = frozenset(kind for name in asked.chunk_types for kind in CHUNK_TYPES[name])
         wanted = Filters(kinds=kinds, module=asked.module, project=self._project.name)
@@ -232,14 +216,14 @@ class _Ranking:
     def _notes(self) -> tuple[list[_Scored], int]:
         """Discoveries and sessions, and how many more discoveries there are than are weighed."""
         asked = self._asked
-        if not asked.wants_discoveries:
+        if asked.chunk_types:
             return [], 0
         statistics = self._project.searcher.statistics(self._view, self._epoch, asked.query)
         best, total = self._project.recall.found(
-            planned(asked.query), statistics, asked.keeps if asked.is_narrow else None
+            planned(asked.query), statistics, asked.keeps if asked.type != "all" or asked.module else None
         )
         found = [self._score(each, each.relevance, each.row.path, each.row.module) for each in best]
-        return [*found, *(self._pasts(statistics) if asked.wants_sessions else ())], total - len(best)
+        return [*found, *(self._pasts(statistics) if asked.type == "all" else ())], total - len(best)
 
     def _pasts(self, statistics: Statistics) -> Iterator[_Scored]:
         own = self._session.id if self._session else None

@@ -24,6 +24,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from weakref import ref
 
+from msgspec.structs import replace
+
 from codecairn import redact
 from codecairn.config import Settings
 from codecairn.connection import Connection
@@ -243,10 +245,7 @@ class Sessions:
 def _as_of(row: SessionRow, now: float) -> SessionRow:
     if row.ended is not None or now - row.active <= IDLE_S:
         return row
-    return SessionRow(
-        id=row.id, began=row.began, active=row.active, ended=row.active + IDLE_S, tools=row.tools, files=row.files,
-        queries=row.queries,
-    )  # fmt: skip
+    return replace(row, ended=row.active + IDLE_S)
 
 
 def _project(noted: _Noted) -> Project:

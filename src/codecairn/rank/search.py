@@ -155,13 +155,9 @@ def _candidates(
     for file, number, symbol in _candidates_by_name(view, plan) if with_named else ():
         if filters.keep_file(file) and filters.keep_symbol(file, symbol):
             chunk = view.chunk(file.id, number)
-            if symbol is None or chunk.symbol == symbol.number:
-                seen.add((file.id, number))
-                yield _candidate(view, plan, file, chunk, symbol)
-            else:
-                if chunk.symbol < 0:
-                    seen.add((file.id, number))  # the member says it all; the class around one is a result of its own
-                yield _member(view, plan, file, number, symbol)
+            if symbol is None or chunk.symbol in (symbol.number, -1):
+                seen.add((file.id, number))  # a member says it all, but the class around one is a result of its own
+            yield _candidate(view, plan, file, chunk, symbol)
     for hit in proposed:
         found = view.file(hit.file)
         if found is not None and (hit.file, hit.number) not in seen:
@@ -250,10 +246,7 @@ def _chunk_of(chunks: list[ChunkRow], symbol: SymbolRow) -> int | None:
 def _of_chunk(view: View, plan: Plan, filters: Filters, file: FileRow, number: int) -> Iterator[Candidate]:
     chunk = view.chunk(file.id, number)
     for symbol in _symbols_for(view, plan, filters, file, chunk):
-        if symbol is None or symbol.number == chunk.symbol:
-            yield _candidate(view, plan, file, chunk, symbol)
-        else:
-            yield _member(view, plan, file, number, symbol)
+        yield _candidate(view, plan, file, chunk, symbol)
 
 
 def _symbols_for(view: View, plan: Plan, filters: Filters, file: FileRow, chunk: ChunkRow) -> list[SymbolRow | None]:
@@ -276,27 +269,21 @@ def _count_words(plan: Plan, words: list[str]) -> Mapping[str, int]:
     return {word: times for word in plan.weights if (times := words.count(word))}
 
 
-def _member(view: View, plan: Plan, file: FileRow, number: int, symbol: SymbolRow) -> Candidate:
-    words = analysed(f"{symbol.signature} {symbol.doc[:_LONGEST_DOC]}").split()
-    return Candidate(
-        file=file.id, number=number, path=file.path, start_line=symbol.start_line, end_line=symbol.end_line,
-        kind=symbol.kind, name=symbol.name, qualified=symbol.path,
-        counts=_count_words(plan, words),
-        documented=frozenset(analysed(symbol.doc[:_LONGEST_DOC]).split()) & plan.weights.keys(), length=len(words),
-        language=file.language, imported_by=view.importers(file.path), symbol=symbol.number,
-    )  # fmt: skip
-
-
 def _candidate(view: View, plan: Plan, file: FileRow, chunk: ChunkRow, symbol: SymbolRow | None) -> Candidate:
-    number = chunk.number
-    counts = _count_words(plan, view.terms(file.id)[number].split())
-    documented = frozenset(analysed(symbol.doc[:_LONGEST_DOC]).split()) if symbol and symbol.doc else frozenset()
+    """A chunk; or a symbol inside it, by its own lines and by the words of its head and its comment."""
+    doc = symbol.doc[:_LONGEST_DOC] if symbol else ""
+    place: ChunkRow | SymbolRow = chunk
+    if symbol is not None and symbol.number != chunk.symbol:
+        place, words = symbol, analysed(f"{symbol.signature} {doc}").split()
+        length = len(words)
+    else:
+        words, length = view.terms(file.id)[chunk.number].split(), chunk.length
     return Candidate(
-        file=file.id, number=number, path=file.path, start_line=chunk.start_line, end_line=chunk.end_line,
+        file=file.id, number=chunk.number, path=file.path, start_line=place.start_line, end_line=place.end_line,
         kind=symbol.kind if symbol else "", name=symbol.name if symbol else "",
-        qualified=symbol.path if symbol else chunk.title, counts=counts,
-        documented=documented & plan.weights.keys(), length=chunk.length,
-        language=file.language, imported_by=view.importers(file.path), symbol=chunk.symbol,
+        qualified=symbol.path if symbol else chunk.title, counts=_count_words(plan, words),
+        documented=frozenset(analysed(doc).split()) & plan.weights.keys() if doc else frozenset(), length=length,
+        language=file.language, imported_by=view.importers(file.path), symbol=symbol.number if symbol else chunk.symbol,
     )  # fmt: skip
 
 
