@@ -27,7 +27,7 @@ class Linked:
 
     projects: list[Project] = field(default_factory=list)
     names: dict[Path, str] = field(default_factory=dict)
-    """What results call each, by its root."""
+    """The name of each in results, by its root."""
     warnings: list[str] = field(default_factory=list)
 
 

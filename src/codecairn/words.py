@@ -21,7 +21,7 @@ _WORD = re.compile(r"[^\W\d]\w*|\d+")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_]+")
 _VOWEL = re.compile("[aeiouy]")
 _LONGEST_PART = 40
-"""Characters. What is longer is a key, a hash or data, and nobody asks for it by its parts."""
+"""Characters. A longer part is a key, a hash or data, and nobody asks for it."""
 _LONGEST_IDENTIFIER = 120
 _MOST_IDENTIFIER_BYTES = 12_000_000
 """Some hundred thousand identifiers, each of which recurs a hundred times in a repository."""

@@ -1,10 +1,10 @@
-"""Which symbols much of a project rests on: for each top-level definition, in how many of the product's other files it
-is used.
+"""The symbols that much of a project rests on: for each top-level definition, how many other files of the product use
+it.
 
 A use is bound as find_references binds it, one site for each name a file uses; so a count is of files, never of mere
-namesakes. Tests and examples do not count: they use everything. What a file uses is kept for as long as the file stays
-as it is, so after an edit only what changed is bound again; that something else moved away meanwhile shows when its
-symbol is looked for. Measured on Django: 900 files, 11,000 names, 1.8 s of CPU the first time, 30 ms afterwards.
+namesakes. Tests and examples do not count: they use everything. The uses of a file are kept for as long as the file
+stays as it is, so after an edit only changed files are bound again; a definition that moved away meanwhile is missed
+when its symbol is looked for. Measured on Django: 900 files, 11,000 names, 1.8 s of CPU the first time, 30 ms afterwards.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Central:
 
 @dataclass(frozen=True)
 class Uses:
-    """What each file uses of the others."""
+    """The definitions that each file uses of the others."""
 
     by_file: Mapping[str, frozenset[Place]]
     is_whole: bool

@@ -1,4 +1,4 @@
-"""What may be worth reading for a task, weighed: definitions, their callers and tests, documents, rules, discoveries.
+"""Material for a task, weighed: definitions, their callers and tests, documents, rules, discoveries.
 
 A search for the task's words gives definitions and documents; names that the task spells out stand before them. The
 callers and the tests of the first definitions follow by reference, and what people wrote (rules of the catalogue,
@@ -80,7 +80,7 @@ def by_worth(each: Material) -> tuple[float, int, str, int]:
 
 
 class Written(NamedTuple):
-    """What people wrote: a rule or a discovery, before it is weighed."""
+    """A rule or a discovery, before it is weighed."""
 
     kind: Literal["rule", "discovery"]
     name: str
@@ -106,8 +106,8 @@ class Gatherer:
         self._words = frozenset(query_words(task))
 
     def gathered(self, found: list[Ranked], written: Callable[[set[str]], Iterable[Written]]) -> list[Material]:
-        """Everything, best first, each place once: with the best reason there is for it. What people wrote is asked
-        for with the files that the first definitions stand in."""
+        """Everything, best first, each place once: with the best reason there is for it. Rules and discoveries
+        are asked for with the files that the first definitions stand in."""
         most = max((each.relevance for each in found), default=0.0) or 1.0
         code, tests, documents = self._by_role(found, most)
         definitions = [*self._definitions_named(), *code]
@@ -212,7 +212,7 @@ class Gatherer:
     # What follows by reference.
 
     def _around(self, seed: _Seed) -> Iterator[Material]:
-        """Who calls a definition, and which tests do."""
+        """The callers of a definition, and the tests that call it."""
         if seed.symbol.kind not in CALLABLE | TYPES:
             return
         self._cancel.check()

@@ -41,7 +41,7 @@ def page(*parts: str) -> str:
 
 
 def ground(stands: Standing) -> str:
-    """What an answer rests on."""
+    """A line about the index that an answer rests on."""
     said = [f"Index of {code(stands.ref)}: {stands.freshness}"]
     if stands.layer is None:
         said = ["Not indexed yet" if stands.indexing != "indexing" else "Indexing is under way: nothing to show yet"]

@@ -76,7 +76,7 @@ def overview_page(view: View, known: Known, manifests: list[Manifest], notes: It
 
 
 def bare_page(project: str, about: str, manifests: list[Manifest], stands: Standing) -> str:
-    """What can be said of a project that is not indexed: what its README and its manifests say."""
+    """The page of a project that is not indexed: its README and its manifests."""
     return page(f"# {one_line(project)}", quote(about), "\n".join(_stack(manifests)), ground(stands))
 
 
@@ -101,7 +101,7 @@ def hot_files(
 
 
 def module_about(view: View, module: Module) -> str:
-    """What a folder's own document, or the file that stands for it, says of it."""
+    """The first words of a folder's own document, else of the file that stands for it."""
     here = [each for each in view.files_below(module.folder) if posixpath.dirname(each.path) == module.folder]
     named = [(posixpath.basename(each.path), each) for each in here]
     first = [each for name, each in named if README.match(name)][:1] if module.folder else []

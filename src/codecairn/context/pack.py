@@ -3,8 +3,8 @@
 A token is reckoned as 3.5 characters of the answer's JSON, names, line numbers and escapes included, so what is
 promised is what a client pays; measured tokenisers need fewer. First each kind may fill its share, so that one long
 class does not leave a task without its tests; what then has no room waits, and fills in order of worth what others left
-free. What is shown inside something else that is shown is not shown twice. What is left out is counted by kind, and the
-best of it named.
+free. Nothing is shown twice, also inside something else. Materials that are left out are counted by
+kind, and the best of them named.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class LeftOut(Struct, frozen=True, kw_only=True):
 
 
 def filled(materials: list[Material], room: int) -> tuple[list[PackItem], list[LeftOut]]:
-    """What of the materials, and of the names of the rest, goes into so many characters of JSON."""
+    """The materials that go into so many characters of JSON, and the names of the rest."""
     names = int(room * _NAMED_SHARE)
     packing = _Packing(room - names)
     waiting = [each for each in materials if not packing.take(each, within_share=True)]

@@ -116,8 +116,8 @@ def _commits(changes: BranchChanges) -> str:
 
 
 def _changes(call: Call, given: Given) -> str:
-    """What diff_context says of it, what is called most first; nothing where nothing is indexed yet. Where another
-    process writes the index, what a ref lacks in it cannot be added now: that is said."""
+    """The changes of diff_context, the most called first; nothing where nothing is indexed yet. While another process
+    writes the index, a ref cannot be added to it: the section says so."""
     asked = {"base_ref": given.get("base"), "head_ref": given.get("head") or LIVE, "limit": _MOST_TOUCHED}
     try:
         found: DiffContext = call.registry.tools["diff_context"].handler(call, **asked)

@@ -1,4 +1,4 @@
-"""The resources: what a client may read without calling a tool. Markdown, and bounded: what was left out is counted.
+"""The resources: pages that a client reads without calling a tool. They are bounded, and count what they leave out.
 
     context://project/overview     what the project is, how it is laid out, what much of it rests on, what moves in it
     context://module/{name}        one module, by its folder's name or path
@@ -52,7 +52,7 @@ class Resource:
         return self.uri.endswith(_VARIABLE)
 
     def variable(self, uri: str) -> str | None:
-        """What stands for the variable in an address, empty where there is none; None where it is not of this kind."""
+        """The value of the variable in an address, empty where there is none; None for an address of another kind."""
         if not self.is_template:
             return "" if uri == self.uri else None
         start = self.uri.removesuffix(_VARIABLE)

@@ -1,4 +1,4 @@
-"""What a project is built with and how it is run, as its own manifests say: read, never executed."""
+"""Manifests of a project, which say what it is built with and how it is run. They are read, never executed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Manifest:
     dependencies: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     entries: tuple[str, ...] = ()
-    """What it declares as a way in: a script's name and where it leads."""
+    """The ways in that it declares: a script's name and where it leads."""
     omitted: int = 0
     """Dependencies and commands that are not listed here."""
 
@@ -76,7 +76,7 @@ def _clean(values: list[str]) -> tuple[str, ...]:
 
 
 def _toml(text: str) -> dict[str, Any]:
-    """What a TOML file says; the reader's time goes with the square of a key's parts."""
+    """The content of a TOML file; the reader's time goes with the square of a key's parts."""
     if any(line.count(".") > _MOST_DOTS for line in text.splitlines()):
         raise ValueError("a key of too many parts")
     return tomllib.loads(text)

@@ -47,7 +47,7 @@ class Query:
 
 
 class Time:
-    """What is left of the time for one search."""
+    """The time that is left for one search."""
 
     def __init__(self, seconds: float, cancel: Cancel) -> None:
         self._deadline = monotonic() + seconds
@@ -65,7 +65,7 @@ class Time:
 
 @dataclass(frozen=True)
 class Tally:
-    """What an engine counted."""
+    """The counts of an engine."""
 
     lines: Mapping[str, int]
     """How many lines match in each wanted file that has any."""
@@ -94,7 +94,7 @@ class Engine(Protocol):
         ...
 
     def texts(self, paths: Sequence[str], time: Time) -> Mapping[str, bytes]:
-        """What these files say; those that cannot be read are missing."""
+        """The texts of these files; those that cannot be read are missing."""
         ...
 
 

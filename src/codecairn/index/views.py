@@ -45,8 +45,8 @@ def searching(index: ProjectIndex, opened: Opened, layer: Layer | None = None) -
 
 
 def newest(index: ProjectIndex, stands: Standing, answer: Callable[[View], _Answer]) -> _Answer | None:
-    """What the newest view answers, less the files of which the index is damaged; None where nothing is indexed.
-    How the index stands says, too, what was left out."""
+    """The answer from the newest view, without damaged files; None where nothing is indexed. The warnings of `stands`
+    say what was left out."""
     while stands.opened is not None:
         found: _Answer | None = None
         try:

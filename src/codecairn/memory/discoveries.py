@@ -35,7 +35,7 @@ _SPELLED = re.compile(r"\w+")
 
 
 class Binding(Struct, frozen=True, kw_only=True):
-    """What a discovery is about, as it was when it was recorded."""
+    """The file or symbol that a discovery is about, as it was when it was recorded."""
 
     path: str | None = None
     symbol: str | None = None

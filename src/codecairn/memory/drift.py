@@ -1,4 +1,4 @@
-"""Whether what a discovery is about is still what it was.
+"""Whether the file or symbol of a discovery is still the same.
 
     fresh      its text is the same, wherever it stands now
     drifted    it is there and its text has changed since
@@ -6,8 +6,8 @@
     unknown    the index cannot tell, and why
 
 A symbol is the one of its qualified name; one that moved keeps its discovery where it kept its name and its text, or
-came to stand under the same qualified name. What has several definitions of one name (overloads) is fresh while one of
-them is the recorded text. A file is told by its text with line ends made equal, so that a checkout on another system
+came to stand under the same qualified name. A name with several definitions (overloads) is fresh while one of them is
+the recorded text. A file is told by its text with line ends made equal, so that a checkout on another system
 is no change.
 """
 

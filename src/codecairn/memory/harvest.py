@@ -5,8 +5,8 @@
     commits   messages that give a reason: a fix as an issue, anything else as a decision
     todo      TODO, FIXME and HACK in comments, with their age
 
-Nothing is stored before somebody has said yes to it. What is stored already is not proposed again, and what holds a
-secret never is.
+Nothing is stored before somebody has said yes to it. A text that is stored already is not proposed again, and one that
+holds a secret never is.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Proposal(NamedTuple):
     type: Type
     content: str
     where: str
-    """What it was read from, in words that stay the same."""
+    """The place it was read from, in words that stay the same."""
     path: str | None = None
     """The file it is about."""
     module: str | None = None
@@ -59,7 +59,7 @@ class Proposal(NamedTuple):
 def proposals(
     project: Project, cancel: Cancel, sources: Sequence[str] = (), progress: Progress = unheard
 ) -> dict[str, Proposal]:
-    """What could be stored, by an id that stays the same while the source says the same."""
+    """Texts that could be stored, by an id that stays the same while the source says the same."""
     origins = project.discoveries.origins()
     found: dict[str, Proposal] = {}
     for done, source in enumerate(sources or SOURCES):
@@ -203,7 +203,7 @@ def _todos(project: Project, cancel: Cancel) -> Iterator[Proposal]:
 
 
 def _marks(project: Project, found: str) -> Iterator[tuple[str, int, tuple[str, str]]]:
-    """What was found, the gravest first."""
+    """Path, line, mark and text of each, the gravest first."""
     rows = []
     for line in found.split("\n"):
         path, _, rest = line.partition("\0")
@@ -216,7 +216,7 @@ def _marks(project: Project, found: str) -> Iterator[tuple[str, int, tuple[str, 
 
 
 def _age(project: Project, cancel: Cancel, path: str, line: int) -> str:
-    """Who left it and when, as blame tells; nothing while it is not committed."""
+    """The author and the date of a line, from blame; nothing while it is not committed."""
     blamed = _output(project, cancel, "blame", "--porcelain", "-L", f"{line},{line}", "--", path)
     author = re.search(r"^author (.+)$", blamed, re.MULTILINE)
     moment = re.search(r"^author-time (\d+)$", blamed, re.MULTILINE)
@@ -231,7 +231,7 @@ SOURCES: dict[str, Callable[[Project, Cancel], Iterator[Proposal]]] = {
 
 
 def _output(project: Project, cancel: Cancel, *arguments: str) -> str:
-    """What git prints; nothing where there is no repository, or it has nothing to say."""
+    """The output of git; empty where there is no repository."""
     try:
         return decoded(project.git.run(*arguments, cancel=cancel).output)
     except CairnError:

@@ -1,4 +1,4 @@
-"""Earlier sessions as something to find: what was opened then, and what was asked."""
+"""Earlier sessions as results of a search: the files they opened, the questions they asked."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _module(row: SessionRow, project: str) -> str | None:
 
 
 def summary(row: SessionRow) -> str:
-    """What a session did, in a few lines."""
+    """Topics, files and questions of a session, in a few lines."""
     latest = list(reversed(row.files.items()))
     files = ", ".join(f"{path} ×{times}" if times > 1 else path for path, times in latest[:_MOST_FILES])
     more = f" and {len(latest) - _MOST_FILES} more" if len(latest) > _MOST_FILES else ""

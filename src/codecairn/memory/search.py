@@ -275,7 +275,7 @@ class _Ranking:
 
 
 def _order(thing: Ranked | Recalled) -> tuple[Any, ...]:
-    """What stands first among equals."""
+    """The order among equals."""
     if isinstance(thing, Recalled):
         return 0, thing.row.id
     return 1, thing.candidate.path, thing.candidate.start_line

@@ -1,9 +1,8 @@
-"""Sessions: what one connection did in one project, in one stretch.
+"""Sessions: the calls of one connection in one project, in one stretch.
 
 A session opens with its connection and ends with it, or when nothing was called for half an hour; the next call then
-opens another. What is noted of a call is noted behind it: the call itself only puts a line in a queue, and a second
-later, or when somebody asks, the queue is told into sessions and accesses and written in one transaction. What a killed
-process had not written is lost, and nothing else.
+opens another. A call only puts a line in a queue. A second later, or when somebody asks, the queue becomes sessions and
+accesses, written in one transaction. A killed process loses the queue, and nothing else.
 
 Only opening a file is an access. Searching, listing and explaining are not: they count as calls of their tool and leave
 their query, and change nothing that a ranking is made of.
@@ -56,7 +55,7 @@ OPENS = {
 """The tools that open the one file a caller names, and the parameter that names it."""
 _ASKS = ("query", "pattern", "symbol_name")
 _IDLE_TOOLS = frozenset({"health_check", "metrics_snapshot"})
-"""What monitors call; nobody works by it."""
+"""Monitors call these; nobody works by them."""
 
 
 class _Noted(NamedTuple):
@@ -144,7 +143,7 @@ class Sessions:
             timer.start()
 
     def settle(self) -> None:
-        """Tell all that was noted into sessions, and write them."""
+        """Turn the queue into sessions, and write them."""
         with self._lock:
             self._timer = None
             touched: dict[str, _Live] = {}
@@ -155,7 +154,7 @@ class Sessions:
             self._forget_idle()
 
     def _forget_idle(self) -> None:
-        """What went idle, or is the longest without a call of more than so many, has been written and can go."""
+        """Drop idle sessions, and the longest unused of more than so many: they are written."""
         by_age = sorted(self._live, key=lambda key: self._live[key].active)
         for number, key in enumerate(by_age):
             if len(by_age) - number <= _MOST_LIVE and self.clock() - self._live[key].active <= IDLE_S:
@@ -230,7 +229,7 @@ class Sessions:
             return live.id
 
     def current(self, connection: Connection, project: Project) -> SessionRow | None:
-        """What this connection has done in its session; None before its first call, and after half an hour of none."""
+        """The session of this connection; None before its first call, and after half an hour without one."""
         self.settle()
         with self._lock:
             live = self._live.get((connection.id, project.root))

@@ -90,7 +90,7 @@ def _match(file: FileRow, symbol: SymbolRow, reading: NameReading) -> tuple[Matc
 
 
 def _places(file: FileRow, symbol: SymbolRow) -> Iterator[tuple[str, ...]]:
-    """What stands around a symbol, in the words of its language and in those of the file system."""
+    """The names around a symbol, as its language and as the file system write them."""
     own = parts(symbol.path.removesuffix(symbol.name))
     path = parts(file.path)
     yield parts(qualified_name(file, symbol).removesuffix(symbol.name))
@@ -117,7 +117,7 @@ def _agreeing(place: tuple[str, ...], wanted: tuple[str, ...]) -> int:
 
 
 def worth(file: FileRow, symbol: SymbolRow) -> tuple[Any, ...]:
-    """What a reader wants first among equals: the product's own, what has a body, types and functions before data."""
+    """The order among equals: the product's own first, symbols with a body, types and functions before data."""
     is_data = symbol.kind not in TYPES | CALLABLE | {"module"}
     return (
         is_test(file.path), not is_product(file.path, file.language), is_data, symbol.kind == "field",

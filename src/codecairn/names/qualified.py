@@ -24,7 +24,7 @@ _ARGUMENTS = re.compile(r"(?<=[\w?!>\]])\s*\(.*$|(?<=[\w?!])/\d+$", re.DOTALL)
 _RECEIVER = re.compile(r"^func\s*\(\s*(?:\w+\s+)?\*?(\w+)[^)]*\)\s*")
 _LOOSE = ".:#/\\ "
 _AROUND = "()*& "
-"""What Go writes around the type of a method, `(*Shelf).Put`."""
+"""Signs that Go writes around the type of a method, `(*Shelf).Put`."""
 _DEEPEST = 24
 """Joints, and brackets in each other; what has more is no name."""
 
@@ -83,7 +83,7 @@ def _joints(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _spellings(given: str) -> dict[str, None]:
-    """What was given, and what it may be more than: a call, a type with its arguments, the head of a declaration."""
+    """The text as given, and without arguments, type arguments or the rest of a declaration."""
     plain = _without(_TYPE_ARGUMENTS, _ARGUMENTS.sub("", _RECEIVER.sub(r"\1.", given))).strip()
     return dict.fromkeys((given, given.replace(" ", ""), plain, *plain.split()[-1:], plain.strip(_LOOSE)))
 

@@ -1,4 +1,4 @@
-"""What is weighed: a chunk as the index knows it, and a query weighed by the view that is searched."""
+"""A chunk as the index knows it, and a query weighed by the view that is searched."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file has to say for its chunks: its name, its folder, how much of it matches, what kind of place it is."""
+"""Signals of a whole file for its chunks: its name, its folder, how much of it matches, its role."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def path_mention(path: str, asked: Asked) -> float:
 
 
 def penalty(path: str, language: str) -> float:
-    """What is kept beside the product's code is rarely where the product does something."""
+    """Files beside the product's code rarely do what the product does."""
     role = role_of(path, language)
     if role == "document" and folder_role(path) == "document":
         return _DOCUMENTATION

@@ -1,4 +1,4 @@
-"""What a query asks for, known from the query alone."""
+"""The words, names and kinds that a query asks for, read from the query alone."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The sum. What is added is what is explained.
+"""The score of a candidate: a sum of contributions, which are also its explanation.
 
 The `share` of a signal is the weight of the query's words it accounts for over the weight of all of them, so a signal
 means the same for a query of one word and for a report of a thousand characters. The total is the plain sum of the
-contributions. What a file has to say for itself (its name, its folder, how much of it matches) counts once, for its
+contributions. The signals of a whole file (its name, its folder, how much of it matches) count once, for its
 best chunk: the others give it back as the diversity penalty.
 
 Contributions are whole multiples of 2**-20, so that their sum is exact in whatever order it is taken, and cut down to
@@ -39,7 +39,7 @@ FILE_STEM, FOLDER, PATH_MENTION, COHERENCE, POPULARITY = 1.1, 0.6, 0.15, 0.2, 0.
 and took as much from words and meaning."""
 _GRAIN = 1 << 20
 REPEATED = 0.1
-"""What each further chunk of a file loses besides the file's own contributions."""
+"""Each further chunk of a file loses this much besides the file's own contributions."""
 
 _MOST_COHERENCE = sum(places.COHERENCE_DECAY**at for at in range(places.COHERENCE_DEPTH - 1))
 ATTAINABLE = sum(most for most, _ in CHUNK_SIGNALS.values()) + (

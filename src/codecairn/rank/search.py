@@ -30,7 +30,7 @@ _MOST_NAMED = 1000
 _BESIDE_SHARE = 0.2
 """Of the candidates, at most, for tests, examples and prose: in one list with the code they would fill it."""
 _MOST_WORDS = 48
-"""That are looked up, the weightiest first; all of them count in the score."""
+"""The index looks up so many words, the weightiest first; all of them count in the score."""
 _MEANING_SHARE = 0.5
 """Of the candidates, as many more for what is near in meaning, whatever its words."""
 _FIELDS = (("body", 1.0), ("name", 0.6), ("path", 0.3))
@@ -109,7 +109,7 @@ class Searcher:
         return ranking, False
 
     def statistics(self, view: View, epoch: str, query: str) -> Statistics:
-        """What the words of a query weigh in a view."""
+        """The frequencies in a view by which the words of a query are weighed."""
         return self._statistics(view, planned(query), self._state(view, epoch))
 
     def _state(self, view: View, epoch: str) -> _State:
@@ -225,7 +225,7 @@ def _is_wanted(view: View, plan: Plan, filters: Filters, hit: Hit) -> bool:
 
 
 def _candidates_by_name(view: View, plan: Plan) -> Iterator[tuple[FileRow, int, SymbolRow | None]]:
-    """What has the very name or path that the query is, whatever the lexical index thinks of it, and its chunk."""
+    """Files and symbols whose very name or path is the query, each with its chunk."""
     for file, symbol in view.named(plan.symbol)[:_MOST_NAMED] if plan.symbol else ():
         number = _chunk_of(view.chunks(file.id), symbol)
         if number is not None:
@@ -250,7 +250,7 @@ def _of_chunk(view: View, plan: Plan, filters: Filters, file: FileRow, number: i
 
 
 def _symbols_for(view: View, plan: Plan, filters: Filters, file: FileRow, chunk: ChunkRow) -> list[SymbolRow | None]:
-    """What a chunk is found for: its own symbol. Where filters want others, those among the constants, fields and
+    """The symbol of a chunk. Where filters want others, those among the constants, fields and
     small functions inside it that they want, and that have a word of the query in their name."""
     own = view.symbol(file.id, chunk.symbol) if chunk.symbol >= 0 else None
     if filters.keep_symbol(file, own):
