@@ -4,7 +4,7 @@ it.
 A use is bound as find_references binds it, one site for each name a file uses; so a count is of files, never of mere
 namesakes. Tests and examples do not count: they use everything. The uses of a file are kept for as long as the file
 stays as it is, so after an edit only changed files are bound again; a definition that moved away meanwhile is missed
-when its symbol is looked for. Measured on Django: 900 files, 11,000 names, 1.8 s of CPU the first time, 30 ms afterwards.
+when its symbol is looked for. Measured on Django: 900 files, 11,000 names, 1.8 s of CPU the first time, then 30 ms.
 """
 
 from __future__ import annotations
