@@ -74,8 +74,7 @@ def known_of(call: Call, project: Project, view: View) -> Known:
     return Known(surveyed, uses, project.recent_changes.churn(call.cancel), project.catalog.current())
 
 
-def read_overview(call: Call, variable: str = "") -> str:
-    del variable
+def read_overview(call: Call, _: str = "") -> str:
     project = call.project
     stands = looked_at(call, project)
     found = manifests(project.root, project.guard)
@@ -115,15 +114,13 @@ def _discoveries(project: Project, view: View, rows: list[DiscoveryRow]) -> str:
     return discovery_section(rows, lambda row: verdict(row, view, project.root))
 
 
-def read_session(call: Call, variable: str = "") -> str:
-    del variable
+def read_session(call: Call, _: str = "") -> str:
     sessions = call.registry.sessions
     row = sessions.current(call.connection, call.project)
     return session_page(row, topics(row) if row else [], sessions.clock())
 
 
-def read_sessions(call: Call, variable: str = "") -> str:
-    del variable
+def read_sessions(call: Call, _: str = "") -> str:
     sessions = call.registry.sessions
     rows = sessions.recent(call.project, MOST_SESSIONS)
     return sessions_page([(row, topics(row)) for row in rows], sessions.clock())

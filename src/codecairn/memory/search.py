@@ -8,7 +8,8 @@ result labelled with its project. Searching reads accesses and sessions and writ
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,9 +21,8 @@ from codecairn.index.standing import FRESHNESS, Standing
 from codecairn.index.views import newest
 from codecairn.memory.boosts import DIGITS, Boosts, boosts
 from codecairn.memory.drift import Verdict, verdict
-from codecairn.memory.past import Past, pasts
-from codecairn.memory.recall import Recalled
-from codecairn.memory.sessions import modules_of
+from codecairn.memory.recall import RIGHT_ANSWER, Recalled, Weighed, counted
+from codecairn.memory.sessions import modules_of, topics
 from codecairn.names.filters import Filters
 from codecairn.paths import module_name
 from codecairn.project import Project
@@ -35,6 +35,7 @@ from codecairn.roles import PROSE
 from codecairn.store.discoveries import DiscoveryRow
 from codecairn.store.sessions import Accessed, SessionRow
 from codecairn.store.view import FileRow, View
+from codecairn.words import analysed
 
 CHUNK_TYPES = {
     "function": ("function",), "class": ("class", "struct"), "method": ("method",),
@@ -45,6 +46,10 @@ _CANDIDATES = 100
 """Chunks that are weighed: at most twenty are shown, and those hardly change from ninety on (rank/search.py)."""
 _TYPE_OF = {kind: name for name, kinds in CHUNK_TYPES.items() for kind in kinds}
 
+_SESSION_WORTH = 0.5
+"""Of what a discovery with the same words would come to: where somebody looked is less than what somebody learnt."""
+_LEAST_RELEVANCE = 0.02
+_MOST_FILES, _MOST_QUERIES = 8, 4
 NO_EMBEDDINGS = "No embeddings found. Run initial session to generate context."
 _FALLBACK = "Use grep_codebase for text search"
 
@@ -108,10 +113,17 @@ class Searched:
     warnings: list[str] = field(default_factory=list)
 
 
+class _PastSession(NamedTuple):
+    row: SessionRow
+    relevance: float
+    module: str | None
+    summary: str
+
+
 class _Scored(NamedTuple):
     """Something to show, before it is known whether it will be."""
 
-    thing: Ranked | Recalled | Past
+    thing: Ranked | Recalled | _PastSession
     score: float
     boosts: Boosts
     path: str | None
@@ -223,13 +235,13 @@ class _Ranking:
             planned(asked.query), statistics, asked.keeps if asked.type != "all" or asked.module else None
         )
         found = [self._score(each, each.relevance, each.row.path, each.row.module) for each in best]
-        return [*found, *(self._pasts(statistics) if asked.type == "all" else ())], total - len(best)
+        return [*found, *(self._sessions(statistics) if asked.type == "all" else ())], total - len(best)
 
-    def _pasts(self, statistics: Statistics) -> Iterator[_Scored]:
+    def _sessions(self, statistics: Statistics) -> Iterator[_Scored]:
         own = self._session.id if self._session else None
         rows = [row for row in self._project.sessions.recent() if row.id != own]
         weighed = self._project.recall.weighed(planned(self._asked.query), statistics)
-        for each in pasts(rows, weighed, self._project.name):
+        for each in _past_sessions(rows, weighed, self._project.name):
             if self._asked.is_in(each.module):
                 yield _Scored(each, round(each.relevance, DIGITS), Boosts(), None, (2, each.row.id))
 
@@ -242,7 +254,7 @@ class _Ranking:
 
     def _result(self, scored: _Scored) -> Found:
         thing = scored.thing
-        if isinstance(thing, Past):
+        if isinstance(thing, _PastSession):
             found = _session(thing, scored, self._project.name)
         elif isinstance(thing, Recalled):
             found = self._discovery(thing, scored)
@@ -281,7 +293,7 @@ def _order(thing: Ranked | Recalled) -> tuple[Any, ...]:
     return 1, thing.candidate.path, thing.candidate.start_line
 
 
-def _session(past: Past, scored: _Scored, project: str) -> Found:
+def _session(past: _PastSession, scored: _Scored, project: str) -> Found:
     row = past.row
     return Found(
         "session", row.id, "session", f"Session of {_iso(row.began)[:10]}", past.summary, project, past.module,
@@ -305,3 +317,31 @@ def _modified(project: Project, path: str) -> str | None:
 
 def _iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _past_sessions(rows: Iterable[SessionRow], weighed: Weighed, project: str) -> Iterator[_PastSession]:
+    """The sessions that had to do with a query; one that opened no file has nothing to show."""
+    for row in rows:
+        if not row.files:
+            continue
+        counts, length = counted(analysed(" ".join((*row.files, *row.queries))))
+        relevance = _SESSION_WORTH * RIGHT_ANSWER * min(1.0, weighed.share(counts, length))
+        if relevance >= _LEAST_RELEVANCE:
+            yield _PastSession(row, relevance, _main_module(row, project), _summary(row))
+
+
+def _main_module(row: SessionRow, project: str) -> str | None:
+    times: Counter[str] = Counter()
+    for path, count in row.files.items():
+        times[module_name(path, project)] += count
+    return max(sorted(times), key=times.__getitem__) if times else None
+
+
+def _summary(row: SessionRow) -> str:
+    """Topics, files and questions of a session, in a few lines."""
+    latest = list(reversed(row.files.items()))
+    files = ", ".join(f"{path} ×{times}" if times > 1 else path for path, times in latest[:_MOST_FILES])
+    more = f" and {len(latest) - _MOST_FILES} more" if len(latest) > _MOST_FILES else ""
+    lines = [f"Topics: {', '.join(topics(row))}", f"Opened: {files}{more}"]
+    asked = list(dict.fromkeys(reversed(row.queries)))[:_MOST_QUERIES]
+    return "\n".join([*lines, *([f"Asked: {'; '.join(asked)}"] if asked else [])])
