@@ -61,7 +61,7 @@ _REASONS: dict[str, Callable[[Candidate, float], str]] = {
     "path_mention": _either("the query spells the end of its path", "the query does not spell its path"),
     "coherence": _either("other parts of the file match too", "no other part of the file matches"),
     "popularity": lambda each, _: _importers(each.imported_by),
-    "place": _either("it lies among tests, examples, or prose", "it is part of the product's own code"),
+    "place": _either("it lies among tests, examples, vendored code or prose", "it is part of the product's own code"),
     "superseded": _either("a newer version stands beside it", "no newer version stands beside it"),
     "floor": _either("penalties take no more than there is", "nothing to give back"),
     "diversity": _either(
