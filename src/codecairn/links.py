@@ -13,7 +13,7 @@ from pathlib import Path
 
 from codecairn.errors import CairnError, Denied, InvalidInput, NotFound, WorkspaceLimitExceeded
 from codecairn.metrics import timestamp
-from codecairn.nearness import nearest
+from codecairn.nearness import nearest, suggestion
 from codecairn.paths import has_control, printable
 from codecairn.project import Project, Projects
 from codecairn.store.links import MOST_LINKS, Link
@@ -79,8 +79,7 @@ def unlink(project: Project, given: str) -> Link:
     )
     if found is None:
         near = nearest(given, [each.name for each in links], 1)
-        remedy = f"Did you mean {near[0]}?" if near else "cairn links shows what is linked."
-        raise NotFound(f"Not linked: {printable(given)}", remedy=remedy)
+        raise NotFound(f"Not linked: {printable(given)}", remedy=suggestion(near, "cairn links shows what is linked."))
     project.links.remove(found.root)
     return found
 

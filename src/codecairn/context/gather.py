@@ -19,9 +19,8 @@ from codecairn.catalog.entries import Catalog
 from codecairn.names.lookup import find_exact
 from codecairn.names.qualified import qualified_name
 from codecairn.parse.kinds import CALLABLE, TYPES
-from codecairn.rank.bodies import body_of, head_of
 from codecairn.rank.score import Ranked
-from codecairn.rank.show import ELISION, extent_of_symbol
+from codecairn.rank.show import ELISION, body_of, extent_of_symbol, head_of
 from codecairn.resolve.calls import Calls, Edge, Unbound
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.values import Definition

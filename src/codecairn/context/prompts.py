@@ -19,7 +19,7 @@ from codecairn.history.branch import BranchChanges, branch_changes, ref_names
 from codecairn.history.page import diff_page
 from codecairn.index.standing import LIVE
 from codecairn.memory.drift import verdict
-from codecairn.nearness import nearest
+from codecairn.nearness import nearest, suggestion
 from codecairn.paths import printable
 from codecairn.project import Project
 from codecairn.reading import DEFAULT_CHARACTERS
@@ -54,8 +54,7 @@ class Prompt:
 def found(name: str) -> Prompt:
     known = {each.name: each for each in PROMPTS}
     if name not in known:
-        near = nearest(name, known, 1)
-        remedy = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
+        remedy = suggestion(nearest(name, known, 1), f"There are {', '.join(known)}.")
         raise InvalidInput(f"No such prompt: {printable(name)}", param="name", remedy=remedy)
     return known[name]
 

@@ -15,7 +15,7 @@ from codecairn.names.qualified import qualified_name
 from codecairn.nearness import nearest, suggestion
 from codecairn.parse.kinds import KINDS
 from codecairn.paths import has_control, printable
-from codecairn.rank.bodies import Body, body_of, head_of
+from codecairn.rank.show import Body, body_of, head_of
 from codecairn.reading.outline import print_symbols
 from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.resolve.inherited import inherited
