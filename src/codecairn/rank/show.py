@@ -1,4 +1,4 @@
-"""The text of a result: a symbol with its real boundaries and surroundings, or by its heads where there is little room."""
+"""The text of a result: a symbol with its boundaries and surroundings, or by its heads where there is little room."""
 
 from __future__ import annotations
 
