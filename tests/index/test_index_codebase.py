@@ -248,6 +248,14 @@ def test_vendored_code_that_git_does_not_track_is_left_out_unless_asked_for(repo
     assert set(project.versions()) == {"pay.go", "vendor/lib/lib.go"}
 
 
+def test_results_say_that_code_is_vendored(repo: Repo, ask: Ask) -> None:
+    repo.commit("start", {"pay.go": GO, "vendor/lib/lib.go": "package lib\n\nfunc Lend() {}\n"})
+    ask("index_codebase", repo.path)
+    found = ask("search_code", repo.path, query="Lend")
+    assert found.value["results"][0]["file"]["vendored"] is True
+    assert ask("search_code", repo.path, query="Pay").value["results"][0]["file"]["vendored"] is False
+
+
 def test_the_options_of_a_first_run_hold_for_it(repo: Repo, ask: Ask) -> None:
     repo.commit("start", {"pay.go": GO, "pay_test.go": GO, "vendor/a.go": GO})
     run = counts(ask("index_codebase", repo.path, include_tests=False, include_vendor=True))
