@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -123,11 +124,12 @@ class _PastSession(NamedTuple):
 class _Scored(NamedTuple):
     """Something to show, before it is known whether it will be."""
 
-    thing: Ranked | Recalled | _PastSession
     score: float
     boosts: Boosts
     path: str | None
     order: tuple[Any, ...]
+    """Among equals."""
+    result: Callable[[_Scored], Found]
 
     @property
     def rank(self) -> tuple[Any, ...]:
@@ -210,7 +212,8 @@ class _Ranking:
         code, is_capped, warnings = self._code()
         noted, left = self._notes()
         scored = sorted([*code, *noted], key=lambda each: each.rank)
-        results = [self._result(each) for each in scored[: self._asked.limit]]
+        shown = scored[: self._asked.limit]
+        results = [replace(each.result(each), accessed=self._accessed.get(each.path or "")) for each in shown]
         return _ProjectPage(results, len(scored) + left, is_capped, warnings)
 
     def _code(self) -> tuple[list[_Scored], bool, tuple[str, ...]]:
@@ -222,7 +225,7 @@ class _Ranking:
         ranking, _ = self._project.searcher.ranked(
             self._view, self._epoch, Question(asked.query, filters=wanted, recent=asked.recent, candidates=_CANDIDATES)
         )
-        scored = [self._score(each, each.relevance, each.candidate.path) for each in ranking.results]
+        scored = [self._score_chunk(each) for each in ranking.results]
         return scored, ranking.is_capped, ranking.warnings
 
     def _notes(self) -> tuple[list[_Scored], int]:
@@ -234,7 +237,7 @@ class _Ranking:
         best, total = self._project.recall.found(
             planned(asked.query), statistics, asked.keeps if asked.type != "all" or asked.module else None
         )
-        found = [self._score(each, each.relevance, each.row.path, each.row.module) for each in best]
+        found = [self._score_discovery(each) for each in best]
         return [*found, *(self._sessions(statistics) if asked.type == "all" else ())], total - len(best)
 
     def _sessions(self, statistics: Statistics) -> Iterator[_Scored]:
@@ -243,27 +246,23 @@ class _Ranking:
         weighed = self._project.recall.weighed(planned(self._asked.query), statistics)
         for each in _past_sessions(rows, weighed, self._project.name):
             if self._asked.is_in(each.module):
-                yield _Scored(each, round(each.relevance, DIGITS), Boosts(), None, (2, each.row.id))
+                result = partial(_session, each, self._project.name)
+                yield _Scored(round(each.relevance, DIGITS), Boosts(), None, (2, each.row.id), result)
 
-    def _score(
-        self, thing: Ranked | Recalled, score: float, path: str | None, module: str | None = None
-    ) -> _Scored:  # fmt: skip
+    def _score_chunk(self, ranked: Ranked) -> _Scored:
+        path, score = ranked.candidate.path, round(ranked.relevance, DIGITS)
+        order = (1, path, ranked.candidate.start_line)
+        return _Scored(score, self._boosts(path, None), path, order, partial(self._chunk, ranked))
+
+    def _score_discovery(self, recalled: Recalled) -> _Scored:
+        row, score = recalled.row, round(recalled.relevance, DIGITS)
+        return _Scored(score, self._boosts(row.path, row.module), row.path, (0, row.id), partial(self._discovery, row))
+
+    def _boosts(self, path: str | None, module: str | None) -> Boosts:
         module = module or (module_name(path, self._project.name) if path else None)
-        boost = boosts(self._accessed.get(path or ""), is_worked_on=module in self._modules, now=self._now)
-        return _Scored(thing, round(score, DIGITS), boost, path, _order(thing))
+        return boosts(self._accessed.get(path or ""), is_worked_on=module in self._modules, now=self._now)
 
-    def _result(self, scored: _Scored) -> Found:
-        thing = scored.thing
-        if isinstance(thing, _PastSession):
-            found = _session(thing, scored, self._project.name)
-        elif isinstance(thing, Recalled):
-            found = self._discovery(thing, scored)
-        else:
-            found = self._chunk(thing, scored)
-        return replace(found, accessed=self._accessed.get(scored.path or ""))
-
-    def _discovery(self, recalled: Recalled, scored: _Scored) -> Found:
-        row = recalled.row
+    def _discovery(self, row: DiscoveryRow, scored: _Scored) -> Found:
         stands = verdict(row, self._view, self._project.root)
         lines = stands.lines if stands and stands.lines else (None, None)
         return Found(
@@ -286,14 +285,7 @@ class _Ranking:
         )  # fmt: skip
 
 
-def _order(thing: Ranked | Recalled) -> tuple[Any, ...]:
-    """The order among equals."""
-    if isinstance(thing, Recalled):
-        return 0, thing.row.id
-    return 1, thing.candidate.path, thing.candidate.start_line
-
-
-def _session(past: _PastSession, scored: _Scored, project: str) -> Found:
+def _session(past: _PastSession, project: str, scored: _Scored) -> Found:
     row = past.row
     return Found(
         "session", row.id, "session", f"Session of {_iso(row.began)[:10]}", past.summary, project, past.module,
