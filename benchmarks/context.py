@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from measure import Server, Spread, cairn, markdown
 
-from codecairn.beside import place_of
+from codecairn.roles import is_product
 from codecairn.text import CHARACTERS_PER_TOKEN
 
 _MOST_FILES = 5
@@ -67,7 +67,7 @@ def tasks_of(root: Path, most: int) -> list[Task]:
 
 def _is_product(root: Path, name: str) -> bool:
     path = Path(name)
-    return path.suffix in _CODE and place_of(name, "code") == "code" and (root / path).is_file()
+    return path.suffix in _CODE and is_product(name, "code") and (root / path).is_file()
 
 
 def _reading(server: Server) -> dict[str, Any]:

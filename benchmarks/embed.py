@@ -28,8 +28,8 @@ from codecairn.config import Embeddings, Settings
 from codecairn.embed.encoder import Passage
 from codecairn.embed.table import DATA, TokenTable
 from codecairn.index.run import Options
+from codecairn.index.views import searching
 from codecairn.project import Project
-from codecairn.rank.search import searching
 from codecairn.store.segments import Placed, Segment
 from codecairn.store.vectors import Field, VectorFiles
 from codecairn.words import analysed

@@ -37,11 +37,11 @@ from codecairn.cancel import Cancel
 from codecairn.config import Settings
 from codecairn.connection import Connection
 from codecairn.index.run import Options
+from codecairn.index.views import searching
 from codecairn.memory.discoveries import TYPES, Binding, new_id
 from codecairn.memory.drift import verdict
+from codecairn.names.qualified import qualified_name
 from codecairn.project import Project, Projects
-from codecairn.rank.filters import qualified_name
-from codecairn.rank.search import searching
 from codecairn.resolve.identity import stable_id
 from codecairn.store.discoveries import DiscoveryRow
 from codecairn.store.view import View

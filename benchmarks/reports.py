@@ -22,12 +22,13 @@ from typing import Any
 
 from measure import markdown
 
-from codecairn.beside import PROSE, place_of
 from codecairn.cancel import Cancel
 from codecairn.config import Settings
 from codecairn.index.run import Options
+from codecairn.index.views import searching
 from codecairn.project import Project
-from codecairn.rank.search import Mode, Question, searching
+from codecairn.rank.search import Mode, Question
+from codecairn.roles import PROSE, is_test
 from codecairn.store.view import View
 from codecairn.words import query_words
 
@@ -102,9 +103,7 @@ def _searched(project: Project, view: View, question: Question) -> list[str]:
 
 
 def _plain(view: View, query: str, counts: dict[int, Counter[str]]) -> list[str]:
-    files = [
-        each for each in view.files() if each.language not in PROSE and place_of(each.path, each.language) != "test"
-    ]
+    files = [each for each in view.files() if each.language not in PROSE and not is_test(each.path)]
     for each in files:
         if each.id not in counts:
             counts[each.id] = Counter(word for terms in view.terms(each.id) for word in terms.split())

@@ -11,7 +11,7 @@ from lzma import LZMAError
 from pathlib import Path
 
 from codecairn.parse.language import Language, language_of
-from codecairn.source.walk import is_test, is_vendor
+from codecairn.roles import is_test, is_vendored
 from training.debian import copyright_in, is_packaging
 from training.licences import Copyright, is_copyleft_file
 from training.packages import Archive, Cache, Excluded, Package
@@ -60,7 +60,7 @@ def files_of(package: Package, cache: Cache, excluded: Excluded) -> Iterator[Cod
         if is_packaging(archive):
             continue
         for path, source in _read(cache.place(archive), archive):
-            if excluded.has_path(path) or is_vendor(path) or not covered.covers(path):
+            if excluded.has_path(path) or is_vendored(path) or not covered.covers(path):
                 continue
             found = _file(path, source)
             if found is not None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from codecairn.errors import CairnError, Denied, InvalidInput, NotFound, WorkspaceLimitExceeded
 from codecairn.metrics import timestamp
-from codecairn.nearness import nearest
+from codecairn.nearness import nearest, suggestion
 from codecairn.paths import has_control, printable
 from codecairn.project import Project, Projects
 from codecairn.store.links import MOST_LINKS, Link
@@ -27,7 +27,7 @@ class Linked:
 
     projects: list[Project] = field(default_factory=list)
     names: dict[Path, str] = field(default_factory=dict)
-    """What results call each, by its root."""
+    """The name of each in results, by its root."""
     warnings: list[str] = field(default_factory=list)
 
 
@@ -38,7 +38,7 @@ def linked(project: Project, projects: Projects) -> Linked:
         try:
             other = projects.named(link.root, param="projectScope")
         except CairnError as error:
-            found.warnings.append(_skipped(link, error, is_local=projects.settings.local))
+            found.warnings.append(_skip_note(link, error, is_local=projects.settings.local))
             continue
         if other.root != project.root and other.root not in found.names:
             found.projects.append(other)
@@ -73,19 +73,18 @@ def _too_many() -> WorkspaceLimitExceeded:
 def unlink(project: Project, given: str) -> Link:
     """By name, or by path, be the project there or not."""
     links = project.links.all()
-    paths = {given, _resolved(given)}
+    paths = {given, _resolve(given)}
     found = next((each for each in links if each.name == given), None) or next(
         (each for each in links if each.root in paths), None
     )
     if found is None:
         near = nearest(given, [each.name for each in links], 1)
-        remedy = f"Did you mean {near[0]}?" if near else "cairn links shows what is linked."
-        raise NotFound(f"Not linked: {printable(given)}", remedy=remedy)
+        raise NotFound(f"Not linked: {printable(given)}", remedy=suggestion(near, "cairn links shows what is linked."))
     project.links.remove(found.root)
     return found
 
 
-def _resolved(given: str) -> str:
+def _resolve(given: str) -> str:
     try:
         return str(Path(given).expanduser().resolve())
     except (OSError, RuntimeError, ValueError):  # no such user, a loop of links, a NUL: then it is no path of a link
@@ -109,7 +108,7 @@ def _name(root: Path, given: str | None, taken: set[str]) -> str:
     return next((each for each in names if each not in taken), str(root))
 
 
-def _skipped(link: Link, error: CairnError, *, is_local: bool) -> str:
+def _skip_note(link: Link, error: CairnError, *, is_local: bool) -> str:
     """Why a link is passed over; to a caller elsewhere, the folders of this machine are nothing to learn."""
     where = f" ({link.root})" if is_local else ""
     if isinstance(error, Denied):

@@ -21,7 +21,7 @@ _WORD = re.compile(r"[^\W\d]\w*|\d+")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_]+")
 _VOWEL = re.compile("[aeiouy]")
 _LONGEST_PART = 40
-"""Characters. What is longer is a key, a hash or data, and nobody asks for it by its parts."""
+"""Characters. A longer part is a key, a hash or data, and nobody asks for it."""
 _LONGEST_IDENTIFIER = 120
 _MOST_IDENTIFIER_BYTES = 12_000_000
 """Some hundred thousand identifiers, each of which recurs a hundred times in a repository."""
@@ -92,14 +92,14 @@ def stem(word: str) -> str:
     for ending, least in _ENDINGS:
         left = len(word) - len(ending)
         if left >= least and word.endswith(ending) and _VOWEL.search(word, 0, left):
-            word = _undoubled(word[:left])
+            word = _without_doubled_end(word[:left])
             break
     if len(word) > 4 and word[-1] == "e":
         word = word[:-1]
     return word[:-1] + "i" if len(word) > 3 and word[-1] == "y" else word
 
 
-def _undoubled(word: str) -> str:
+def _without_doubled_end(word: str) -> str:
     return word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz" else word
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,7 +76,7 @@ class Trial:
     def _door(self) -> MemoryDoor:
         return MemoryDoor(service(self._repo.path, data=self._disk / "home"))
 
-    def _call(self, tool: str, arguments: dict[str, object]) -> Answer:
+    def _call(self, tool: str, arguments: dict[str, Any]) -> Answer:
         answer = self._door().call(tool, arguments)
         if answer.is_error:
             assert any(words in answer.text for words in ("disk is full", "Free space", "No space")), answer.text

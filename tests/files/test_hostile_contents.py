@@ -14,9 +14,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from codecairn import resources, tools
+from codecairn import tools
 from codecairn.config import Settings
 from codecairn.connection import Connection
+from codecairn.context import resources
 from codecairn.index.worker import Job, write_frame
 from codecairn.project import Projects
 from codecairn.serve import Service

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from codecairn.files.read import LARGEST
-from codecairn.files.roles import role_of
 from codecairn.paths import module_name
 from codecairn.reading import DEFAULT_CHARACTERS
+from codecairn.roles import main_role
 from tests.conftest import SOAK
 from tests.files.conftest import Connect, refusal, value_of
 from tests.search.conftest import Asking, Built, Doors
@@ -445,20 +445,20 @@ def test_the_role_is_one_of_five(visit: Asking) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "language", "role"),
+    ("path", "role"),
     [
-        ("src/server/auth/AuthService.ts", "typescript", "core"), ("cmd/app/main.go", "go", "entry"),
-        ("src/index.ts", "typescript", "entry"), ("src/ui/index.ts", "typescript", "core"),
-        ("src/lib.rs", "rust", "entry"), ("pkg/__main__.py", "python", "entry"), ("manage.py", "python", "entry"),
-        ("docs/guide/intro.md", "markdown", "docs"), ("LICENSE", "text", "docs"), ("docs/conf.py", "python", "docs"),
-        ("package.json", "json", "config"), (".github/workflows/ci.yml", "yaml", "config"),
-        ("Dockerfile", "dockerfile", "config"), ("vite.config.ts", "typescript", "config"),
-        ("pkg/store_test.go", "go", "test"), ("src/cart.spec.ts", "typescript", "test"),
-        ("src/test/java/ATest.java", "java", "test"), ("src/latest.py", "python", "core"),
+        ("src/server/auth/AuthService.ts", "core"), ("cmd/app/main.go", "entry"),
+        ("src/index.ts", "entry"), ("src/ui/index.ts", "core"),
+        ("src/lib.rs", "entry"), ("pkg/__main__.py", "entry"), ("manage.py", "entry"),
+        ("docs/guide/intro.md", "docs"), ("LICENSE", "docs"), ("docs/conf.py", "docs"),
+        ("package.json", "config"), (".github/workflows/ci.yml", "config"),
+        ("Dockerfile", "config"), ("vite.config.ts", "config"),
+        ("pkg/store_test.go", "test"), ("src/cart.spec.ts", "test"),
+        ("src/test/java/ATest.java", "test"), ("src/latest.py", "core"),
     ],
 )  # fmt: skip
-def test_roles_are_told_by_the_path(path: str, language: str, role: str) -> None:
-    assert role_of(path, language) == role
+def test_roles_are_told_by_the_path(path: str, role: str) -> None:
+    assert main_role(path) == role
 
 
 def test_reading_leaves_no_descriptor_open(repo: Repo, plain: Plain, tmp_path: Path) -> None:

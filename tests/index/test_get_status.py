@@ -107,7 +107,8 @@ def test_a_project_that_is_no_go_module_has_none(ask: Ask, repo: Repo) -> None:
 
 @pytest.mark.requirement("002/get_status/total-files-manifest")
 def test_total_files_counts_what_is_listed_without_a_version_too(ask: Ask, repo: Repo) -> None:
-    repo.commit("start", {"a.py": PYTHON, "big.bin": b"\0" * 100, "data.csv": "1,2\n", "vendor/v.py": PYTHON})
+    repo.commit("start", {"a.py": PYTHON, "big.bin": b"\0" * 100, "data.csv": "1,2\n"})
+    fill(repo.path, {"vendor/v.py": PYTHON})
     ask("index_codebase", repo.path)
     statistics = status(ask, repo.path)["statistics"]
     assert statistics["total_files"] == 3
@@ -282,7 +283,8 @@ def test_a_first_run_that_was_interrupted_is_told_as_such(
 
 
 def test_counts_say_what_they_count(ask: Ask, repo: Repo) -> None:
-    repo.commit("start", {"a.py": PYTHON, "notes.md": "# Notes\n", "big.bin": b"\0" * 100, "vendor/v.py": PYTHON})
+    repo.commit("start", {"a.py": PYTHON, "notes.md": "# Notes\n", "big.bin": b"\0" * 100})
+    fill(repo.path, {"vendor/v.py": PYTHON})
     ask("index_codebase", repo.path)
     statistics = status(ask, repo.path)["statistics"]
     assert (statistics["total_files"], statistics["files_indexed"], statistics["files_as_text"]) == (3, 2, 1)

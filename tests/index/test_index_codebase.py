@@ -234,16 +234,26 @@ def test_tests_are_left_out_and_taken_in_again(repo: Repo, indexed: Open) -> Non
 
 
 @pytest.mark.requirement("002/index_codebase/include-vendor-default-false", "002/index_codebase/include-vendor-true")
-def test_vendored_code_is_left_out_unless_asked_for(repo: Repo, indexed: Open) -> None:
+def test_vendored_code_that_git_does_not_track_is_left_out_unless_asked_for(repo: Repo, indexed: Open) -> None:
     repo.commit("start", {"pay.go": GO, "vendor/lib/lib.go": "package lib\n\nfunc Lend() {}\n"})
+    fill(repo.path, {"vendor/new/new.go": "package new\n\nfunc New() {}\n"})
     project = indexed(repo.path)
     report = project.run()
-    assert set(project.versions()) == {"pay.go"}
+    assert set(project.versions()) == {"pay.go", "vendor/lib/lib.go"}
+    assert project.hits("lend") == {"vendor/lib/lib.go"}
     assert report.skipped["vendored"] == 1
     project.run(vendor=True)
-    assert set(project.versions()) == {"pay.go", "vendor/lib/lib.go"}
+    assert set(project.versions()) == {"pay.go", "vendor/lib/lib.go", "vendor/new/new.go"}
     project.run()
-    assert set(project.versions()) == {"pay.go"}
+    assert set(project.versions()) == {"pay.go", "vendor/lib/lib.go"}
+
+
+def test_results_say_that_code_is_vendored(repo: Repo, ask: Ask) -> None:
+    repo.commit("start", {"pay.go": GO, "vendor/lib/lib.go": "package lib\n\nfunc Lend() {}\n"})
+    ask("index_codebase", repo.path)
+    found = ask("search_code", repo.path, query="Lend")
+    assert found.value["results"][0]["file"]["vendored"] is True
+    assert ask("search_code", repo.path, query="Pay").value["results"][0]["file"]["vendored"] is False
 
 
 def test_the_options_of_a_first_run_hold_for_it(repo: Repo, ask: Ask) -> None:
@@ -255,9 +265,8 @@ def test_the_options_of_a_first_run_hold_for_it(repo: Repo, ask: Ask) -> None:
 
 @pytest.mark.requirement("002/index_codebase/files-skipped-sum", "002/index_codebase/skipped-by-reason")
 def test_skipped_files_add_up_by_reason(repo: Repo, ask: Ask) -> None:
-    repo.commit(
-        "start", {"a.py": PYTHON, "b.py": PYTHON, "vendor/c.py": PYTHON, "logo.png": b"\x89PNG\0", ".env": "K=1\n"}
-    )
+    repo.commit("start", {"a.py": PYTHON, "b.py": PYTHON, "logo.png": b"\x89PNG\0", ".env": "K=1\n"})
+    fill(repo.path, {"vendor/c.py": PYTHON})
     ask("index_codebase", repo.path)
     answer = ask("index_codebase", repo.path)
     skipped = {each["reason"]: each["count"] for each in answer.value["skipped"]}

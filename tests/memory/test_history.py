@@ -10,10 +10,10 @@ from pathlib import Path
 from codecairn.cancel import Cancel
 from codecairn.config import Settings
 from codecairn.index.run import Options
+from codecairn.index.views import searching
 from codecairn.memory.discoveries import Draft, remember
 from codecairn.memory.drift import bound_to_symbol, verdict
 from codecairn.project import Project
-from codecairn.rank.search import searching
 from codecairn.store.discoveries import DiscoveryRow
 from codecairn.store.view import View
 from tests.support.brute import Checkout, Seen, status

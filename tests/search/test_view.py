@@ -12,8 +12,9 @@ import pytest
 from codecairn.cancel import Cancel
 from codecairn.config import Settings
 from codecairn.index.run import Options
+from codecairn.index.views import searching
 from codecairn.project import Project
-from codecairn.rank.search import Question, searching
+from codecairn.rank.search import Question
 from codecairn.store.view import Opened, View
 from codecairn.store.writer import IndexWriter
 from tests.support.repo import Repo

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from codecairn.memory.drift import Status
+from codecairn.names.qualified import qualified_name
 from codecairn.parse.language import language_of
 from codecairn.parse.tags import extract
-from codecairn.rank.filters import qualified_name
 from codecairn.source.content import Skip, classify, read_text
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow

@@ -35,7 +35,7 @@ root_option = click.option(
 @root_option
 @click.option("--force", is_flag=True, help="Build the index anew, unchanged files too.")
 @click.option("--no-tests", is_flag=True, help="Leave test files out.")
-@click.option("--vendor", is_flag=True, help="Index vendored code too.")
+@click.option("--vendor", is_flag=True, help="Index vendored code that git does not track.")
 @click.option("--ref", metavar="REF", help="Index a branch, tag or commit, without a checkout.")
 @click.option("--json", "structured", is_flag=True, help="Print what index_codebase answers.")
 def command(

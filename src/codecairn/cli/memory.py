@@ -17,7 +17,7 @@ from codecairn.cli.index import progress_bar
 from codecairn.errors import CairnError
 
 if TYPE_CHECKING:
-    from codecairn.memory.gleanings import Gleaned
+    from codecairn.memory.harvest import Proposal
     from codecairn.project import Project
     from codecairn.tools.memory import Discovery
 
@@ -139,7 +139,7 @@ def harvest(root: str | None, sources: tuple[str, ...], ids: tuple[str, ...], ev
         click.echo(f"{len(found)} proposed, nothing stored: give --accept ID or --all.", err=True)
 
 
-def _ask(project: Project, found: dict[str, Gleaned]) -> None:
+def _ask(project: Project, found: dict[str, Proposal]) -> None:
     for identity, each in found.items():
         _print(identity, each)
         answer = click.prompt("Store it? [y/n/q]", type=click.Choice(["y", "n", "q"]), show_choices=False, default="n")
@@ -149,7 +149,7 @@ def _ask(project: Project, found: dict[str, Gleaned]) -> None:
             _store(project, {identity: each})
 
 
-def _store(project: Project, chosen: dict[str, Gleaned]) -> None:
+def _store(project: Project, chosen: dict[str, Proposal]) -> None:
     from codecairn.memory.harvest import accept
 
     for each in chosen.values():
@@ -158,7 +158,7 @@ def _store(project: Project, chosen: dict[str, Gleaned]) -> None:
         click.echo(f"{action}: {row.id}  {row.content[:80]}")
 
 
-def _print(identity: str, each: Gleaned) -> None:
+def _print(identity: str, each: Proposal) -> None:
     where = click.style(each.where, fg="cyan")
     click.echo(f"{click.style(identity, bold=True)}  {each.type:<8}  {where}\n    {each.content}")
 

@@ -11,10 +11,9 @@ import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import PurePosixPath
 from typing import Any
 
-from codecairn.beside import place_of
+from codecairn.roles import is_product, role_of
 
 Ask = Callable[..., Awaitable[dict[str, Any] | None]]
 """Calls a tool by its name and arguments, and returns its value; None where it answers with an error."""
@@ -30,8 +29,6 @@ _LONGEST_QUESTION = 14
 _COMPARED = 5
 """Commits that are compared where none of the last is a merge."""
 _RECENT_MERGE = 10
-_NOT_CODE = frozenset({"", ".md", ".rst", ".txt", ".json", ".yml", ".yaml", ".toml", ".lock"})
-"""Suffixes of documents, data and of files that have none."""
 _FUNCTIONS = ("fn", "method")
 _ENTRY_POINTS = frozenset({"main", "setup", "init", "run"})
 _SENTENCE_END = re.compile(r"(?<=[a-z0-9)`'\"])[.:;](?:\s|$)|\n\s*\n")
@@ -119,8 +116,7 @@ def _is_about_code(commit: Mapping[str, Any]) -> bool:
 
 def _is_code(path: str) -> bool:
     """Whether its name looks like the product's own source, as far as a name tells."""
-    suffix = PurePosixPath(path).suffix.lower()
-    return suffix not in _NOT_CODE and place_of(path, "") == "code"
+    return role_of(path) in ("source", "entry")
 
 
 async def _functions_of(ask: Ask, paths: Iterable[str]) -> list[Function]:
@@ -140,7 +136,7 @@ def _functions(files: Iterable[Mapping[str, Any]]) -> list[Function]:
     """The longest functions of each file of the product, of which names tell something."""
     found: list[Function] = []
     for file in files:
-        if place_of(file["path"], file["language"]) == "code":
+        if is_product(file["path"], file["language"]):
             rows = sorted(_callables(file["symbols"]), key=lambda each: each["line_start"] - each["line_end"])
             found += [
                 Function(each["name"], file["path"], each["line_start"], each["line_end"], each["name"])

@@ -1,2 +1,2 @@
-"""What someone new to a project needs to know of it: its stack, its modules, what is central, what moves, and the
-context for one task. Values from a view of the index, from git and from the files; and their Markdown."""
+"""Pages for a newcomer to a project: its stack, modules, central symbols and recent changes; and the context for one
+task. Made from a view of the index, from git and from the files."""

@@ -1,4 +1,4 @@
-"""What may be worth reading for a task, weighed: definitions, their callers and tests, documents, rules, discoveries.
+"""Material for a task, weighed: definitions, their callers and tests, documents, rules, discoveries.
 
 A search for the task's words gives definitions and documents; names that the task spells out stand before them. The
 callers and the tests of the first definitions follow by reference, and what people wrote (rules of the catalogue,
@@ -14,17 +14,17 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-from codecairn.beside import place_of
 from codecairn.cancel import Cancel
 from codecairn.catalog.entries import Catalog
+from codecairn.names.lookup import find_exact
+from codecairn.names.qualified import qualified_name
 from codecairn.parse.kinds import CALLABLE, TYPES
-from codecairn.rank.bodies import body_of, head_of
-from codecairn.rank.filters import qualified_name
 from codecairn.rank.score import Ranked
-from codecairn.rank.show import ELISION, extent_of_symbol
+from codecairn.rank.show import ELISION, body_of, extent_of_symbol, head_of
 from codecairn.resolve.calls import Calls, Edge, Unbound
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.values import Definition
+from codecairn.roles import is_product, is_test
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow, View
 from codecairn.words import analysed, query_words
@@ -79,7 +79,7 @@ def by_worth(each: Material) -> tuple[float, int, str, int]:
 
 
 class Written(NamedTuple):
-    """What people wrote: a rule or a discovery, before it is weighed."""
+    """A rule or a discovery, before it is weighed."""
 
     kind: Literal["rule", "discovery"]
     name: str
@@ -105,59 +105,55 @@ class Gatherer:
         self._words = frozenset(query_words(task))
 
     def gathered(self, found: list[Ranked], written: Callable[[set[str]], Iterable[Written]]) -> list[Material]:
-        """Everything, best first, each place once: with the best reason there is for it. What people wrote is asked
-        for with the files that the first definitions stand in."""
+        """Everything, best first, each place once: with the best reason there is for it. Rules and discoveries
+        are asked for with the files that the first definitions stand in."""
         most = max((each.relevance for each in found), default=0.0) or 1.0
-        code, tests, documents = self._sorted(found, most)
-        definitions = [*self._spelled(), *code]
+        code, tests, documents = self._by_role(found, most)
+        definitions = [*self._definitions_named(), *code]
         seeds = _once(definitions)[:_SEEDS]
         near = [each for seed in seeds for each in self._around(seed)]
         paths = {seed.material.path: seed.material.worth for seed in reversed(seeds)}
-        notes = self._related(written(set(paths)), paths, most)
+        notes = self._notes(written(set(paths)), paths, most)
         materials = [*(each.material for each in definitions), *near, *tests, *documents, *notes]
-        return _merged(sorted(materials, key=by_worth))
+        return _merge(sorted(materials, key=by_worth))
 
     # What the task spells, and what the search finds.
 
-    def _spelled(self) -> Iterator[_Seed]:
+    def _definitions_named(self) -> Iterator[_Seed]:
         """Definitions that the task names as code is written: with an underscore, a dot, or capitals inside."""
         names = dict.fromkeys(each for each in _SPELLED.findall(self._task) if _LOOKS_LIKE_CODE.search(each))
         for name in list(names)[:_MOST_SPELLED]:
-            parts = re.split(r"\.|::|#", name)
-            named = [pair for pair in self._engine.named(parts[-1]) if self._is_meant(*pair, parts)]
+            exact = find_exact(self._engine.named, name)
+            named = [(file, symbol) for file, symbol in exact if is_product(file.path, file.language)]
             if len(named) <= _NAMESAKES:
                 for file, symbol in named:
                     yield self._definition(file, symbol, 1.0, f"the task names {name}")
 
-    def _is_meant(self, file: FileRow, symbol: SymbolRow, parts: list[str]) -> bool:
-        own = re.split(r"[.:#/]+", qualified_name(file, symbol))
-        return place_of(file.path, file.language) == "code" and own[-len(parts) :] == parts
-
-    def _sorted(self, found: list[Ranked], most: float) -> tuple[list[_Seed], list[Material], list[Material]]:
+    def _by_role(self, found: list[Ranked], most: float) -> tuple[list[_Seed], list[Material], list[Material]]:
         code, tests, documents = list[_Seed](), list[Material](), list[Material]()
         for each in found:
             share, candidate = each.relevance / most, each.candidate
             file = self._view.file(candidate.file)
             assert file is not None
             symbol = self._view.symbol(file.id, candidate.symbol) if candidate.symbol >= 0 else None
-            place = place_of(file.path, file.language)
+            is_code, is_of_tests = is_product(file.path, file.language), is_test(file.path)
             why = f"the search for the task finds it (relevance {each.relevance:.2f})"
-            if place == "code" and symbol is not None and len(code) < _DEFINITIONS:
+            if is_code and symbol is not None and len(code) < _DEFINITIONS:
                 code.append(self._definition(file, symbol, share, why))
-            elif place == "test" and symbol is not None and len(tests) < _TESTS:
-                tests.append(self._test(file, symbol, share * _FOUND_TEST, why))
-            elif symbol is None and place != "test" and len(documents) < _DOCUMENTS:
-                part = share if place == "code" else share * _DOCUMENT
-                documents.append(self._part(file, each, part, why, "definition" if place == "code" else "doc"))
+            elif is_of_tests and symbol is not None and len(tests) < _TESTS:
+                tests.append(self._symbol("test", file, symbol, share * _FOUND_TEST, why))
+            elif symbol is None and not is_of_tests and len(documents) < _DOCUMENTS:
+                part = share if is_code else share * _DOCUMENT
+                documents.append(self._part(file, each, part, why, "definition" if is_code else "doc"))
         return code, tests, documents
 
     def _definition(self, file: FileRow, symbol: SymbolRow, worth: float, why: str) -> _Seed:
+        return _Seed(self._symbol("definition", file, symbol, worth, why), file, symbol)
+
+    def _symbol(self, kind: Kind, file: FileRow, symbol: SymbolRow, worth: float, why: str) -> Material:
         start, end = extent_of_symbol(self._view, file.id, symbol)
         name = qualified_name(file, symbol)
-        material = Material(
-            "definition", name, file.path, start, end, why, worth, lambda room: self._body(file, symbol, room)
-        )
-        return _Seed(material, file, symbol)
+        return Material(kind, name, file.path, start, end, why, worth, lambda room: self._body(file, symbol, room))
 
     def _body(self, file: FileRow, symbol: SymbolRow, room: int) -> Shown | None:
         """The whole; else of a type its members' heads, and whole the members that the task is about; else what
@@ -167,9 +163,7 @@ class Gatherer:
             return Shown(whole.text, whole.start_line, is_cut=False)
         if symbol.kind in TYPES and (heads := self._heads(file, symbol, room)) is not None:
             return heads
-        start, end = extent_of_symbol(self._view, file.id, symbol)
-        lines = self._view.text(file.id).split("\n")[start - 1 : end]
-        cut = _fitting(lines, start, room)
+        cut = self._lines(file, extent_of_symbol(self._view, file.id, symbol), room)
         if cut is not None and (cut.is_telling or len(symbol.signature) > room):
             return cut
         return Shown(symbol.signature, symbol.name_line, is_cut=True, is_telling=False)
@@ -201,28 +195,23 @@ class Gatherer:
         length = {each.number: each.end_line - each.start_line for each in inside}
         return sorted(filter(shared.get, shared), key=lambda number: (-shared[number], length[number], number))
 
-    def _test(self, file: FileRow, symbol: SymbolRow, worth: float, why: str) -> Material:
-        start, end = extent_of_symbol(self._view, file.id, symbol)
-        name = qualified_name(file, symbol)
-        return Material("test", name, file.path, start, end, why, worth, lambda room: self._body(file, symbol, room))
-
     def _part(self, file: FileRow, each: Ranked, worth: float, why: str, kind: Kind) -> Material:
         """A passage of a document, or what stands in a file of code outside any definition."""
         chunk = self._view.chunk(file.id, each.candidate.number)
         title = chunk.title or file.path
         return Material(
             kind, title, file.path, chunk.start_line, chunk.end_line, why, worth,
-            lambda room: self._lines(file, chunk.start_line, chunk.end_line, room),
+            lambda room: self._lines(file, (chunk.start_line, chunk.end_line), room),
         )  # fmt: skip
 
-    def _lines(self, file: FileRow, start: int, end: int, room: int) -> Shown | None:
-        lines = self._view.text(file.id).split("\n")[start - 1 : end]
-        return _fitting(lines, start, room)
+    def _lines(self, file: FileRow, extent: tuple[int, int], room: int) -> Shown | None:
+        start, end = extent
+        return _fitting(self._view.text(file.id).split("\n")[start - 1 : end], start, room)
 
     # What follows by reference.
 
     def _around(self, seed: _Seed) -> Iterator[Material]:
-        """Who calls a definition, and which tests do."""
+        """The callers of a definition, and the tests that call it."""
         if seed.symbol.kind not in CALLABLE | TYPES:
             return
         self._cancel.check()
@@ -240,7 +229,7 @@ class Gatherer:
         symbol = self._view.symbol(edge.file, edge.caller.number) if edge.caller.number >= 0 else None
         if file is None or (symbol is not None and (file.id, symbol.number) == (seed.file.id, seed.symbol.number)):
             return None
-        kind: Literal["caller", "test"] = "test" if place_of(file.path, file.language) == "test" else "caller"
+        kind: Literal["caller", "test"] = "test" if is_test(file.path) else "caller"
         part = (_TEST if kind == "test" else _CALLER) * edge.confidence
         start, end = (symbol.start_line, symbol.end_line) if symbol else (edge.lines[0], edge.lines[-1])
         return Material(
@@ -264,7 +253,7 @@ class Gatherer:
 
     # What people wrote.
 
-    def _related(self, written: Iterable[Written], seeds: dict[str, float], most: float) -> Iterator[Material]:
+    def _notes(self, written: Iterable[Written], seeds: dict[str, float], most: float) -> Iterator[Material]:
         for each in written:
             about = seeds.get(each.about, 0.0)
             share, why = self._share(each, most)
@@ -292,7 +281,7 @@ class _Seed:
     symbol: SymbolRow
 
 
-def _merged(materials: list[Material]) -> list[Material]:
+def _merge(materials: list[Material]) -> list[Material]:
     """Each place once, as its best, with the reasons of all."""
     best: dict[tuple[str, str, int], Material] = {}
     for each in materials:

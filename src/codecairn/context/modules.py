@@ -1,26 +1,40 @@
-"""One module, as values: its files, what others use of it, what it rests on, what moves in it, which rules are its."""
+"""The page of a module: its files, what others use of it, what it rests on, what moves in it, which rules are its."""
 
 from __future__ import annotations
 
 import posixpath
 from collections import Counter
-from dataclasses import dataclass
-from difflib import get_close_matches
+from collections.abc import Iterable, Iterator
 
-from codecairn.beside import place_of
 from codecairn.cancel import Cancel
 from codecairn.catalog.entries import Catalog
-from codecairn.context.central import Central, Uses, central
+from codecairn.context.central import Uses, central
+from codecairn.context.markdown import (
+    churn_row,
+    code,
+    counted,
+    file_name,
+    folder_name,
+    ground,
+    page,
+    quote,
+    remark,
+    rule_row,
+    section,
+    symbol_row,
+)
 from codecairn.context.openings import opening
-from codecairn.context.overview import Hot, hot_files, module_about
-from codecairn.context.survey import Module, Survey
+from codecairn.context.overview import hot_files, module_about
+from codecairn.context.survey import Known, Module, Survey
 from codecairn.errors import NotFound
-from codecairn.history.churn import Churn
+from codecairn.index.standing import Standing
+from codecairn.nearness import nearest
 from codecairn.paths import printable
 from codecairn.resolve.importers import ImportedFiles
-from codecairn.resolve.known import known
-from codecairn.store.version import SymbolRow
+from codecairn.resolve.known import known as known_files
+from codecairn.roles import is_test
 from codecairn.store.view import FileRow, View
+from codecairn.text import one_line
 from codecairn.types import CatalogEntry
 
 _FILES, _SYMBOLS, _NEIGHBOURS, _HOT, _TESTS, _RULES = 20, 15, 8, 5, 6, 8
@@ -30,63 +44,23 @@ _MOST_PAGES = 2
 _MOST_OTHERS = 20
 
 
-@dataclass(frozen=True)
-class ModuleFile:
-    file: FileRow
-    importers: int
-    commits: int
-    about: str
-
-
-@dataclass(frozen=True)
-class ModulePage:
-    module: Module
-    about: str
-    lines: int
-    files: tuple[ModuleFile, ...]
-    used: tuple[Central, ...]
-    defined: tuple[tuple[FileRow, SymbolRow], ...]
-    """Top-level symbols of its first files, where nothing of it is used elsewhere."""
-    rests_on: tuple[tuple[str, int], ...]
-    used_by: tuple[tuple[str, int], ...]
-    """Other folders, with how many of their files use something of it."""
-    hot: tuple[Hot, ...]
-    tests: tuple[str, ...]
-    """Those that import it."""
-    tests_omitted: int
-    rules: tuple[CatalogEntry, ...]
-    inner: tuple[str, ...]
-    files_omitted: int
-
-
-@dataclass(frozen=True)
-class ModulePages:
-    name: str
-    pages: tuple[ModulePage, ...]
-    others: tuple[str, ...]
-    """Further folders of the same name."""
-    others_omitted: int
-
-
-@dataclass(frozen=True)
-class Known:
-    """What is known of the whole project, from which a module's part is taken."""
-
-    survey: Survey
-    uses: Uses
-    churn: Churn
-    catalog: Catalog
-
-
-def module_pages(view: View, known: Known, name: str, cancel: Cancel) -> ModulePages:
-    """The modules of a name: those of the product in full where there are any, the others by their paths."""
-    found = known.survey.named(name)
+def modules_called(survey: Survey, name: str) -> tuple[list[Module], list[Module]]:
+    """The modules of a name that are told in full, those of the product where there are any; and the others."""
+    found = survey.named(name)
     if not found:
-        raise unknown_module(known.survey, name)
-    told = [each for each in found if each.place == "code"][:_MOST_PAGES] or found[:1]
-    others = [each.folder for each in found if each not in told]
-    pages = tuple(_page(view, known, each, cancel) for each in told)
-    return ModulePages(found[0].name, pages, tuple(others[:_MOST_OTHERS]), max(0, len(others) - _MOST_OTHERS))
+        raise unknown_module(survey, name)
+    shown = [each for each in found if each.role == "source"][:_MOST_PAGES] or found[:1]
+    return shown, [each for each in found if each not in shown]
+
+
+def module_page(
+    view: View, known: Known, shown: list[Module], others: list[Module], notes: Iterable[str], stands: Standing,
+    cancel: Cancel,
+) -> str:  # fmt: skip
+    parts = [part for each in shown for part in _parts(view, known, each, cancel)]
+    paths = [f"- {code(f'context://module/{each.folder}')}" for each in others[:_MOST_OTHERS]]
+    title = f"Further folders called {one_line(shown[0].name)}"
+    return page(*parts, *notes, section(title, paths, len(others) - _MOST_OTHERS, "folders"), ground(stands))
 
 
 def unknown_module(survey: Survey, name: str) -> NotFound:
@@ -97,52 +71,66 @@ def unknown_module(survey: Survey, name: str) -> NotFound:
 
 def near_modules(survey: Survey, name: str) -> list[str]:
     """Modules whose name begins with this one, else has it in it, else is spelled nearly so; the weightiest first."""
-    known = list(dict.fromkeys(each.name for each in survey.modules))
-    wanted = posixpath.basename(name.strip("/")).casefold()
-    begins = [each for each in known if wanted and each.casefold().startswith(wanted)]
-    within = [each for each in known if wanted and wanted in each.casefold()]
-    close = get_close_matches(wanted, [each.casefold() for each in known], _NEAR, 0.6)
-    spelled = [each for each in known if each.casefold() in close]
-    return list(dict.fromkeys([*begins, *within, *spelled]))[:_NEAR]
+    wanted = posixpath.basename(name.strip("/"))
+    spelled = nearest(wanted, [each.name for each in survey.modules], _NEAR)
+    return list(dict.fromkeys([*(completions(survey, wanted) if wanted else ()), *spelled]))[:_NEAR]
 
 
 def completions(survey: Survey, typed: str) -> list[str]:
     """Modules for what was typed so far; by their paths once it has a slash, or where a name is not enough."""
     if "/" in typed:
         return [each.folder for each in survey.modules if each.folder.startswith(typed)]
-    names = list(dict.fromkeys(each.name for each in survey.modules))
+    return completing(dict.fromkeys(each.name for each in survey.modules), typed)
+
+
+def completing(names: Iterable[str], typed: str) -> list[str]:
+    """The names that begin with what was typed, then those that have it in them."""
     wanted = typed.casefold()
-    begins = [each for each in names if each.casefold().startswith(wanted)]
-    return begins + [each for each in names if wanted in each.casefold() and each not in begins]
+    return sorted(
+        (each for each in names if wanted in each.casefold()), key=lambda each: not each.casefold().startswith(wanted)
+    )
 
 
-def _page(view: View, known: Known, module: Module, cancel: Cancel) -> ModulePage:
-    survey, folder = known.survey, module.folder
-    used, tests = tuple(central(view, known.uses, _SYMBOLS, folder)), _tests(view, survey, module, cancel)
-    return ModulePage(
-        module=module, about=module_about(view, module), lines=sum(each.lines for each in module.files),
-        files=tuple(_file(view, survey, known.churn, each) for each in module.files[:_FILES]),
-        files_omitted=max(0, len(module.files) - _FILES), used=used,
-        defined=() if used else tuple(_defined(view, module)),
-        rests_on=_most(_rested_on(known.uses, folder)), used_by=_most(_using(known.uses, folder)),
-        hot=tuple(hot_files(survey, known.churn, folder)["code"][:_HOT]), tests=tuple(tests[:_TESTS]),
-        tests_omitted=max(0, len(tests) - _TESTS), rules=tuple(_rules(known.catalog, module)),
-        inner=tuple(_inner(survey, folder)),
-    )  # fmt: skip
+def _parts(view: View, known: Known, module: Module, cancel: Cancel) -> Iterator[str]:
+    survey, folder, files = known.survey, module.folder, module.files
+    used = central(view, known.uses, _SYMBOLS, folder)
+    defined = [] if used else _definitions(view, module)
+    tests = _tests(view, survey, module, cancel)
+    changed, _ = hot_files(survey, known.churn, folder)
+    yield f"# Module {one_line(module.name)}: {folder_name(folder)}"
+    yield quote(module_about(view, module))
+    lines = counted(sum(each.lines for each in files), "line")
+    yield f"{counted(len(files), 'file')}, {lines}.{_inner(survey, folder)}"
+    rows = [_file_row(view, known, each) for each in files[:_FILES]]
+    yield section("Files, the most imported first", rows, len(files) - _FILES, "files")
+    yield section("What is used most of it", map(symbol_row, used))
+    yield section("What it defines", defined)
+    yield section("Rests on", _neighbours(_dependencies(known.uses, folder)))
+    yield section("Used by", _neighbours(_using(known.uses, folder)))
+    yield section("Changing most", (churn_row(*each) for each in changed[:_HOT]))
+    yield section("Tests that import it", [f"- {code(each)}" for each in tests[:_TESTS]], len(tests) - _TESTS, "tests")
+    yield section("Rules for it", map(rule_row, _rules(known.catalog, module)))
 
 
-def _file(view: View, survey: Survey, churn: Churn, file: FileRow) -> ModuleFile:
-    about = opening(view.text(file.id), file.language)
-    return ModuleFile(file, survey.importers[file.path], churn.changes.get(file.path, 0), about)
+def _file_row(view: View, known: Known, file: FileRow) -> str:
+    importers, commits = known.survey.importers[file.path], known.churn.changes.get(file.path, 0)
+    said = [counted(file.lines, "line")]
+    said += [f"imported by {counted(importers, 'file')}"] if importers else []
+    said += [f"{counted(commits, 'commit')} lately"] if commits else []
+    return f"- {file_name(file)} {', '.join(said)}" + remark(opening(view.text(file.id), file.language))
 
 
-def _defined(view: View, module: Module) -> list[tuple[FileRow, SymbolRow]]:
+def _definitions(view: View, module: Module) -> list[str]:
+    """Top-level symbols of its first files."""
     found = [(file, each) for file in module.files[:_FILES] for each in view.symbols(file.id) if each.parent < 0]
     public = [(file, each) for file, each in found if not each.name.startswith("_")]
-    return (public or found)[:_SYMBOLS]
+    return [
+        f"- {code(each.path)} {each.kind}, {code(f'{file.path}:{each.name_line}')}"
+        for file, each in (public or found)[:_SYMBOLS]
+    ]
 
 
-def _rested_on(uses: Uses, folder: str) -> Counter[str]:
+def _dependencies(uses: Uses, folder: str) -> Counter[str]:
     """Folders of whose definitions the module's files use some, by how many files do."""
     found = Counter[str]()
     for path, places in uses.by_file.items():
@@ -152,6 +140,7 @@ def _rested_on(uses: Uses, folder: str) -> Counter[str]:
 
 
 def _using(uses: Uses, folder: str) -> Counter[str]:
+    """Folders with files that use something of the module, by how many do."""
     found = Counter[str]()
     for path, places in uses.by_file.items():
         here = posixpath.dirname(path)
@@ -160,16 +149,17 @@ def _using(uses: Uses, folder: str) -> Counter[str]:
     return found
 
 
-def _most(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:_NEIGHBOURS])
+def _neighbours(counts: Counter[str]) -> list[str]:
+    shown = sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:_NEIGHBOURS]
+    return [f"- {folder_name(folder)} {counted(files, 'file')}" for folder, files in shown]
 
 
 def _tests(view: View, survey: Survey, module: Module, cancel: Cancel) -> list[str]:
     """Test files that import the module's, those that import little else first."""
-    imported, own = ImportedFiles(view, known(view)), {file.id for file in module.files}
+    imported, own = ImportedFiles(view, known_files(view)), {file.id for file in module.files}
     found = list[tuple[float, str]]()
     for file in survey.files:
-        if place_of(file.path, file.language) == "test" and posixpath.dirname(file.path) != module.folder:
+        if is_test(file.path) and posixpath.dirname(file.path) != module.folder:
             cancel.check()
             names = imported.by_path(file.path)
             if names & own:
@@ -182,7 +172,8 @@ def _rules(catalog: Catalog, module: Module) -> list[CatalogEntry]:
     return sorted(found, key=lambda each: (each.priority, each.id))[:_RULES]
 
 
-def _inner(survey: Survey, folder: str) -> list[str]:
+def _inner(survey: Survey, folder: str) -> str:
     start = f"{folder}/" if folder else ""
     below = {each.folder[len(start) :].split("/")[0] for each in survey.modules if each.folder.startswith(start)}
-    return sorted(below - {""})[:_FILES]
+    inner = sorted(below - {""})[:_FILES]
+    return f" Folders inside: {', '.join(code(each + '/') for each in inner)}." if inner else ""

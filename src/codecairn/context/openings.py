@@ -1,4 +1,4 @@
-"""What a file says of itself in its first words: a document's first paragraph, the comment that code begins with."""
+"""The first words of a file about itself: a document's first paragraph, the comment that code begins with."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import re
 from pathlib import Path
 
 from codecairn import redact
-from codecairn.beside import PROSE
 from codecairn.paths import Guard
+from codecairn.roles import PROSE
 from codecairn.source.content import Content, read_text
 from codecairn.text import one_line
 
 README = re.compile(r"readme(?:\.\w+)?$", re.IGNORECASE)
 _LARGEST_README = 1 << 20
 _HEAD = 6_000
-"""Characters. What a file is for stands before them, behind a licence perhaps."""
+"""Characters. A file says before them what it is for, behind a licence perhaps."""
 _LONGEST = 160
 _LONGEST_PARAGRAPH = 600
 _FEWEST_WORDS = 3
@@ -44,7 +44,7 @@ def opening(text: str, language: str) -> str:
 
 
 def first_paragraph(text: str) -> str:
-    """What a README says the project is, as plain words."""
+    """The first paragraph of a README, as plain words."""
     said = " ".join(_paragraph(text[:_HEAD]).split())
     return one_line(redact.masked(said), _LONGEST_PARAGRAPH)
 

@@ -1,102 +1,83 @@
-"""The overview of a project, as values: what it is, how it is laid out, what much of it rests on, what moves in it."""
+"""The page of a project: what it is, how it is laid out, what much of it rests on, what moves in it."""
 
 from __future__ import annotations
 
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from codecairn.beside import place_of
 from codecairn.catalog.entries import Catalog
-from codecairn.context.central import Central, Place, Uses, central
+from codecairn.context.central import Place, Uses, central
+from codecairn.context.markdown import (
+    churn_row,
+    code,
+    counted,
+    file_name,
+    folder_name,
+    ground,
+    page,
+    quote,
+    remark,
+    rule_row,
+    section,
+    symbol_row,
+)
 from codecairn.context.openings import README, first_paragraph, opening
 from codecairn.context.stack import Manifest
-from codecairn.context.survey import Module, Survey
+from codecairn.context.survey import Known, Module, Survey, common_role
 from codecairn.history.churn import Churn
+from codecairn.index.standing import Standing
+from codecairn.parse.formats import display_name
+from codecairn.roles import Role
 from codecairn.store.view import FileRow, View
+from codecairn.text import one_line
 from codecairn.types import CatalogEntry
 
 _MODULES, _KEY_FILES, _KEY_SYMBOLS, _SYMBOLS, _HOT, _HOT_BESIDE, _DOCUMENTS, _RULES = 16, 3, 4, 20, 10, 3, 8, 8
-_FOLDERS, _INNER = 14, 12
+_FOLDERS, _INNER, _ENTRIES, _LANGUAGES = 14, 12, 8, 6
 _DOCUMENT = re.compile(
     r"^(?:docs?/)?(?:readme|contributing|architecture|design|hacking|development|agents|claude|overview|index|getting[-_]"
     r"started|security|style(?:guide)?)(?:\.\w+)?$",
     re.IGNORECASE,
 )
+_STANDS_FOR_FOLDER = re.compile(r"(?:__init__|doc|mod|lib|index|package-info)\.")
 _BINDING = ("mandatory", "critical")
+_ROLES: dict[Role, str] = {
+    "test": "tests", "document": "documents", "vendored": "vendored", "example": "examples", "benchmark": "benchmarks",
+    "legacy": "legacy", "configuration": "configuration", "data": "data",
+}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Folder:
-    """A folder of the root, with what is below it."""
-
-    name: str
-    files: int
-    language: str
-    place: str
-    inner: tuple[tuple[str, int], ...] = ()
-    """Folders inside it, with how many files each has below it."""
-    inner_omitted: int = 0
-
-
-@dataclass(frozen=True)
-class KeyModule:
-    module: Module
-    about: str
-    key_files: tuple[FileRow, ...]
-    symbols: tuple[str, ...]
-    """What the rest of the product uses most of it."""
-
-
-@dataclass(frozen=True)
-class Hot:
-    path: str
-    commits: int
+def overview_page(view: View, known: Known, manifests: list[Manifest], notes: Iterable[str], stands: Standing) -> str:
+    survey = known.survey
+    folders, modules = _folders(survey), [each for each in survey.modules if each.role == "source"]
+    changed, beside = hot_files(survey, known.churn)
+    binding, used = binding_rules(known.catalog), _symbols_by_folder(known.uses)
+    modules_shown = [_module(view, each, used.get(each.folder, [])) for each in modules[:_MODULES]]
+    hot = [churn_row(*each) for each in changed[:_HOT]]
+    if beside:
+        listed = ", ".join(f"{code(path)} {commits}" for path, commits in beside[:_HOT_BESIDE])
+        hot.append(f"- beside the product: {listed}")
+    return page(
+        f"# {one_line(survey.project)}",
+        quote(_about(view, survey)),
+        "\n".join(_facts(survey, manifests)),
+        section("Layout", map(_folder_row, folders[:_FOLDERS]), len(folders) - _FOLDERS, "folders"),
+        section("Modules, the most imported first", modules_shown, len(modules) - _MODULES, "modules"),
+        section(_central_title(known.uses), map(symbol_row, central(view, known.uses, _SYMBOLS))),
+        section(_hot_title(known.churn), hot, len(changed) - _HOT, "files that changed more than once"),
+        section("Rules that bind", map(rule_row, binding[:_RULES]), len(binding) - _RULES, "binding rules"),
+        *notes,
+        section("Read next", _next(view, survey, modules)),
+        ground(stands),
+    )
 
 
-@dataclass(frozen=True)
-class Overview:
-    survey: Survey
-    about: str
-    manifests: tuple[Manifest, ...]
-    folders: tuple[Folder, ...]
-    modules: tuple[KeyModule, ...]
-    central: tuple[Central, ...]
-    counts_all: bool
-    """Whether the uses of every file of the product were counted."""
-    hot: tuple[Hot, ...]
-    hot_beside: tuple[Hot, ...]
-    churn: Churn
-    documents: tuple[tuple[str, str], ...]
-    rules: tuple[CatalogEntry, ...]
-    rules_in_all: int
-    omitted: Mapping[str, int]
-    """What there is more of than is shown, by what it is."""
-
-
-def overview(
-    view: View, survey: Survey, uses: Uses, churn: Churn, manifests: list[Manifest], catalog: Catalog
-) -> Overview:
-    folders = _folders(survey)
-    modules = [each for each in survey.modules if each.place == "code"]
-    hot = hot_files(survey, churn)
-    documents = [file for file in survey.files if _DOCUMENT.match(file.path)]
-    binding = binding_rules(catalog)
-    used = _by_folder(uses.counts())
-    return Overview(
-        survey=survey, about=_about(view, survey), manifests=tuple(manifests), folders=tuple(folders[:_FOLDERS]),
-        modules=tuple(_key_module(view, each, used.get(each.folder, [])) for each in modules[:_MODULES]),
-        central=tuple(central(view, uses, _SYMBOLS)), counts_all=uses.is_whole,
-        hot=tuple(hot["code"][:_HOT]), hot_beside=tuple(hot["beside"][:_HOT_BESIDE]), churn=churn,
-        documents=tuple((each.path, _about_file(view, each)) for each in documents[:_DOCUMENTS]),
-        rules=tuple(binding[:_RULES]), rules_in_all=len(catalog.entries),
-        omitted={
-            "folders": len(folders) - _FOLDERS, "modules": len(modules) - _MODULES,
-            "files": len(hot["code"]) - _HOT, "rules": len(binding) - _RULES,
-        },
-    )  # fmt: skip
+def bare_page(project: str, about: str, manifests: list[Manifest], stands: Standing) -> str:
+    """The page of a project that is not indexed: its README and its manifests."""
+    return page(f"# {one_line(project)}", quote(about), "\n".join(_stack(manifests)), ground(stands))
 
 
 def binding_rules(catalog: Catalog) -> list[CatalogEntry]:
@@ -105,36 +86,44 @@ def binding_rules(catalog: Catalog) -> list[CatalogEntry]:
     return sorted(binding, key=lambda each: (each.priority, each.id))
 
 
-def hot_files(survey: Survey, churn: Churn, folder: str | None = None) -> dict[str, list[Hot]]:
-    """Files that are still there by how many commits changed them: of the product, and beside it."""
+def hot_files(
+    survey: Survey, churn: Churn, folder: str | None = None
+) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
+    """Files that several commits changed, with how many, the most changed first: of the product, and beside it."""
     product = {file.path for file in survey.product}
-    found: dict[str, list[Hot]] = {"code": [], "beside": []}
-    for path in survey.importers:
-        commits = churn.changes.get(path, 0)
-        if commits > 1 and (folder is None or posixpath.dirname(path) == folder):
-            found["code" if path in product else "beside"].append(Hot(path, commits))
-    return {place: sorted(rows, key=lambda each: (-each.commits, each.path)) for place, rows in found.items()}
+    found = [
+        (path, commits)
+        for path in survey.importers
+        if (commits := churn.changes.get(path, 0)) > 1 and (folder is None or posixpath.dirname(path) == folder)
+    ]
+    found.sort(key=lambda each: (-each[1], each[0]))
+    return [each for each in found if each[0] in product], [each for each in found if each[0] not in product]
 
 
 def module_about(view: View, module: Module) -> str:
-    """What a folder's own document, or the file that stands for it, says of it."""
+    """The first words of a folder's own document, else of the file that stands for it."""
     here = [each for each in view.files_below(module.folder) if posixpath.dirname(each.path) == module.folder]
-    readme = next((each for each in here if README.match(posixpath.basename(each.path))), None)
-    first = [readme] if readme is not None and module.folder else []
-    standing = [each for each in here if re.match(r"(?:__init__|doc|mod|lib|index|package-info)\.", _base(each.path))]
+    named = [(posixpath.basename(each.path), each) for each in here]
+    first = [each for name, each in named if README.match(name)][:1] if module.folder else []
+    standing = [each for name, each in named if _STANDS_FOR_FOLDER.match(name)]
     return next((said for each in (*first, *standing) if (said := _about_file(view, each))), "")
 
 
-def _by_folder(counts: Counter[Place]) -> dict[str, list[str]]:
+def _symbols_by_folder(uses: Uses) -> dict[str, list[str]]:
     """The definitions of each folder, the most used first."""
+    counts: Counter[Place] = uses.counts()
     found: dict[str, list[str]] = {}
     for place in sorted(counts, key=lambda place: (-counts[place], place)):
         found.setdefault(posixpath.dirname(place.path), []).append(place.symbol)
     return found
 
 
-def _key_module(view: View, module: Module, used: list[str]) -> KeyModule:
-    return KeyModule(module, module_about(view, module), module.files[:_KEY_FILES], tuple(used[:_KEY_SYMBOLS]))
+def _module(view: View, module: Module, used: list[str]) -> str:
+    files = ", ".join(map(file_name, module.files[:_KEY_FILES]))
+    symbols = f"; {', '.join(map(code, used[:_KEY_SYMBOLS]))}" if used else ""
+    size = counted(len(module.files), "file")
+    line = f"- **{one_line(module.name)}** {folder_name(module.folder)} {size}: {files}{symbols}"
+    return line + remark(module_about(view, module))
 
 
 def _about(view: View, survey: Survey) -> str:
@@ -146,30 +135,90 @@ def _about_file(view: View, file: FileRow) -> str:
     return opening(view.text(file.id), file.language)
 
 
-def _folders(survey: Survey) -> list[Folder]:
+class _Folder(NamedTuple):
+    name: str
+    files: list[FileRow]
+    role: Role
+
+
+def _folders(survey: Survey) -> list[_Folder]:
     """The folders of the root, those with most of the product first."""
     below: dict[str, list[FileRow]] = {}
     for file in survey.files:
         if "/" in file.path:
             below.setdefault(file.path.split("/", 1)[0], []).append(file)
-    found = [_folder(name, files) for name, files in below.items()]
-    return sorted(found, key=lambda each: (each.place != "code", -each.files, each.name))
+    found = [_Folder(_inmost(name, files), files, common_role(files)) for name, files in below.items()]
+    return sorted(found, key=lambda each: (each.role != "source", -len(each.files), each.name))
 
 
-def _folder(name: str, files: list[FileRow]) -> Folder:
+def _inmost(name: str, files: list[FileRow]) -> str:
     """A folder that holds nothing but another is told as the other: `src/shop/` for `src/`."""
     while len(inside := {each.path[len(name) + 1 :].split("/", 1)[0] for each in files}) == 1:
         only = f"{name}/{inside.pop()}"
         if any(each.path == only for each in files):
             break
         name = only
-    place = Counter(place_of(each.path, each.language) for each in files).most_common(1)[0][0]
-    language = Counter(each.language or "other" for each in files).most_common(1)[0][0]
-    below = (each.path[len(name) + 1 :].split("/") for each in files)
+    return name
+
+
+def _folder_row(each: _Folder) -> str:
+    language = Counter(file.language or "other" for file in each.files).most_common(1)[0][0]
+    kind = f", {_ROLES[each.role]}" if each.role in _ROLES else ""
+    line = f"- {folder_name(each.name)} {counted(len(each.files), 'file')}, mostly {display_name(language)}{kind}"
+    below = (file.path[len(each.name) + 1 :].split("/") for file in each.files)
     inner = Counter(parts[0] for parts in below if len(parts) > 1).most_common()
-    shown = tuple(inner[:_INNER]) if place == "code" else ()
-    return Folder(name, len(files), language, place, shown, len(inner) - len(shown) if shown else 0)
+    if each.role != "source" or not inner:
+        return line
+    listed = ", ".join(f"{code(name + '/')} {files:,}" for name, files in inner[:_INNER])
+    return f"{line}: {listed}" + (f", {len(inner) - _INNER} more" if len(inner) > _INNER else "")
 
 
-def _base(path: str) -> str:
-    return posixpath.basename(path)
+def _facts(survey: Survey, manifests: list[Manifest]) -> Iterator[str]:
+    languages = [
+        f"{display_name(name)} {counted(files, 'file')}, {counted(lines, 'line')}"
+        for name, files, lines in survey.languages
+    ]
+    more = len(languages) - _LANGUAGES
+    yield f"- **Languages**: {' · '.join(languages[:_LANGUAGES])}" + (f" · {more} more" if more > 0 else "")
+    yield from _stack(manifests)
+    declared = [f"{code(entry)} ({code(each.path)})" for each in manifests for entry in each.entries]
+    entries = [*declared, *(code(file.path) for file in survey.entries)]
+    if entries:
+        rest = [f"{len(entries) - _ENTRIES} more"] if len(entries) > _ENTRIES else []
+        yield f"- **Ways in**: {', '.join([*entries[:_ENTRIES], *rest])}"
+
+
+def _stack(manifests: list[Manifest]) -> Iterator[str]:
+    if manifests:
+        yield f"- **Stack**: {' · '.join(map(_manifest, manifests))}"
+    if commands := [command for each in manifests for command in each.commands]:
+        yield f"- **Commands**: {', '.join(map(code, commands))}"
+
+
+def _manifest(each: Manifest) -> str:
+    said = [*map(one_line, each.facts)]
+    said += [f"needs {', '.join(map(one_line, each.dependencies))}"] if each.dependencies else []
+    said += [f"{each.omitted} more"] if each.omitted else []
+    return f"{each.what} ({code(each.path)}{': ' + '; '.join(said) if said else ''})"
+
+
+def _central_title(uses: Uses) -> str:
+    return "Central symbols, by the files of the product that use them" + (
+        "" if uses.is_whole else " (counted in the most imported files alone)"
+    )
+
+
+def _hot_title(churn: Churn) -> str:
+    if not churn.commits:
+        return "Changing most"
+    whole = "" if churn.is_whole else ", of those that could be read in time"
+    return f"Changing most, in the last {churn.commits:,} commits (since {churn.since}{whole})"
+
+
+def _next(view: View, survey: Survey, modules: list[Module]) -> Iterator[str]:
+    documents = [file for file in survey.files if _DOCUMENT.match(file.path)]
+    for file in documents[:_DOCUMENTS]:
+        yield f"- {code(file.path)}" + remark(_about_file(view, file))
+    example = modules[0].name if modules else "NAME"
+    yield f"- {code(f'context://module/{example}')}: one module, its files and what it rests on"
+    yield "- Tools: `search_code` for where something is done, `find_references` for who uses it, `git_log` for why"

@@ -3,8 +3,8 @@
 A token is reckoned as 3.5 characters of the answer's JSON, names, line numbers and escapes included, so what is
 promised is what a client pays; measured tokenisers need fewer. First each kind may fill its share, so that one long
 class does not leave a task without its tests; what then has no room waits, and fills in order of worth what others left
-free. What is shown inside something else that is shown is not shown twice. What is left out is counted by kind, and the
-best of it named.
+free. Nothing is shown twice, also inside something else. Materials that are left out are counted by
+kind, and the best of them named.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class LeftOut(Struct, frozen=True, kw_only=True):
 
 
 def filled(materials: list[Material], room: int) -> tuple[list[PackItem], list[LeftOut]]:
-    """What of the materials, and of the names of the rest, goes into so many characters of JSON."""
+    """The materials that go into so many characters of JSON, and the names of the rest."""
     names = int(room * _NAMED_SHARE)
     packing = _Packing(room - names)
     waiting = [each for each in materials if not packing.take(each, within_share=True)]
@@ -102,13 +102,13 @@ def _holds(other: Material, item: PackItem, each: Material) -> bool:
 def _item(each: Material, most: int, *, only_telling: bool) -> PackItem | None:
     """The longest form that has room. JSON lengthens a text by its escapes, which are known once it is written: a
     text that came out too long is asked for again, shorter by so much."""
-    frame = _size(_written(each, Shown("", each.line_start, is_cut=False)))
+    frame = _size(_pack_item(each, Shown("", each.line_start, is_cut=False)))
     room = most - frame
     while room >= _SMALLEST or (room > 0 and each.kind in ("rule", "discovery")):
         shown = each.shown(room)
         if shown is None or (only_telling and not shown.is_telling):
             return None
-        item = _written(each, shown)
+        item = _pack_item(each, shown)
         excess = _size(item) - most
         if excess <= 0:
             return item
@@ -116,7 +116,7 @@ def _item(each: Material, most: int, *, only_telling: bool) -> PackItem | None:
     return None
 
 
-def _written(each: Material, shown: Shown) -> PackItem:
+def _pack_item(each: Material, shown: Shown) -> PackItem:
     lines = (each.line_start, each.line_end, shown.start_line) if each.line_start > 0 else (None, None, None)
     item = PackItem(
         kind=each.kind, name=each.name, path=each.path or None, line_start=lines[0], line_end=lines[1], why=each.why,

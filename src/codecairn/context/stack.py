@@ -1,11 +1,11 @@
-"""What a project is built with and how it is run, as its own manifests say: read, never executed."""
+"""Manifests of a project, which say what it is built with and how it is run. They are read, never executed."""
 
 from __future__ import annotations
 
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ class Manifest:
     dependencies: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
     entries: tuple[str, ...] = ()
-    """What it declares as a way in: a script's name and where it leads."""
+    """The ways in that it declares: a script's name and where it leads."""
     omitted: int = 0
     """Dependencies and commands that are not listed here."""
 
@@ -76,7 +76,7 @@ def _clean(values: list[str]) -> tuple[str, ...]:
 
 
 def _toml(text: str) -> dict[str, Any]:
-    """What a TOML file says; the reader's time goes with the square of a key's parts."""
+    """The content of a TOML file; the reader's time goes with the square of a key's parts."""
     if any(line.count(".") > _MOST_DOTS for line in text.splitlines()):
         raise ValueError("a key of too many parts")
     return tomllib.loads(text)
@@ -188,13 +188,3 @@ _KNOWN: dict[str, tuple[str, Callable[[str], _Said] | None]] = {
     "compose.yaml": ("Docker Compose", None),
 }
 """By their path from the root: what each is of, and its reader, where more than its being there is of use."""
-
-
-def entries_of(found: list[Manifest]) -> Iterator[tuple[str, str]]:
-    """Every way in that a manifest declares, and which manifest."""
-    for each in found:
-        yield from ((entry, each.path) for entry in each.entries)
-
-
-def commands_of(found: list[Manifest]) -> list[str]:
-    return [command for each in found for command in each.commands]

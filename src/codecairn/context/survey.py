@@ -7,25 +7,18 @@ folders may share a name; a path tells them apart.
 from __future__ import annotations
 
 import posixpath
-import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from codecairn.beside import place_of
+from codecairn.catalog.entries import Catalog
+from codecairn.context.central import Uses
+from codecairn.history.churn import Churn
 from codecairn.paths import module_name
 from codecairn.resolve.known import known
+from codecairn.roles import Role, is_product, role_of
 from codecairn.store.view import FileRow, View
-
-_ENTRY = re.compile(
-    r"(?:^|/)(?:__main__\.py|main\.(?:py|go|rs|c|cc|cpp|ts|js|swift|kt|java|scala|dart|zig|hs)|Main\.(?:java|kt|hs|scala)"
-    r"|manage\.py|cli\.(?:py|ts|js|rs)|app\.(?:py|ts|js|tsx)|server\.(?:py|ts|js|go)|wsgi\.py|asgi\.py|Program\.cs"
-    r"|index\.(?:ts|js|php)|lib\.rs|mod\.ts)$"
-)
-_SHALLOW = frozenset({"index", "lib", "app", "server"})
-"""Names that are a way in near the root, and anything at all further down."""
-_NEAR_THE_ROOT = 2
 
 
 @dataclass(frozen=True)
@@ -38,7 +31,7 @@ class Module:
     """Of the product where it has any, the most imported first."""
     importers: int
     """The sum over its files."""
-    place: str
+    role: Role
 
 
 @dataclass(frozen=True)
@@ -50,7 +43,7 @@ class Survey:
     @cached_property
     def product(self) -> list[FileRow]:
         """The code that is neither test nor example, the most imported first; any code where all of it is such."""
-        code = [file for file in self.files if file.language and place_of(file.path, file.language) == "code"]
+        code = [file for file in self.files if file.language and is_product(file.path, file.language)]
         return sorted(code or [file for file in self.files if file.language], key=self._weight)
 
     @cached_property
@@ -60,14 +53,14 @@ class Survey:
         for file in self.files:
             folders[posixpath.dirname(file.path)].append(file)
         found = [self._module(folder, files) for folder, files in folders.items()]
-        return sorted(found, key=lambda each: (each.place != "code", -each.importers, each.folder))
+        return sorted(found, key=lambda each: (each.role != "source", -each.importers, each.folder))
 
     def _module(self, folder: str, files: list[FileRow]) -> Module:
-        own = [file for file in files if place_of(file.path, file.language) == "code"]
-        place = "code" if own else Counter(place_of(each.path, each.language) for each in files).most_common(1)[0][0]
+        own = [file for file in files if is_product(file.path, file.language)]
         shown = sorted(own or files, key=self._weight)
         importers = sum(self.importers[file.path] for file in shown)
-        return Module(module_name(shown[0].path, self.project), folder, tuple(shown), importers, place)
+        name = module_name(shown[0].path, self.project)
+        return Module(name, folder, tuple(shown), importers, "source" if own else common_role(files))
 
     def named(self, name: str) -> list[Module]:
         """The modules of a name, or the one at a path; the weightiest first."""
@@ -78,7 +71,7 @@ class Survey:
     @cached_property
     def entries(self) -> list[FileRow]:
         """Files by whose name a program or a package begins, the shallowest first."""
-        found = [file for file in self.product if _is_entry(file.path)]
+        found = [file for file in self.product if role_of(file.path) == "entry"]
         return sorted(found, key=lambda file: (file.path.count("/"), file.path))
 
     @cached_property
@@ -94,13 +87,23 @@ class Survey:
         return -self.importers[file.path], file.path
 
 
+@dataclass(frozen=True)
+class Known:
+    """All that is known of a project, from which its pages are made."""
+
+    survey: Survey
+    uses: Uses
+    churn: Churn
+    catalog: Catalog
+
+
 def survey(view: View, project: str) -> Survey:
     files, counts = known(view).rows.values(), view.counts()
     return Survey(project, tuple(files), {file.path: counts.get(file.path, 0) for file in files})
 
 
-def _is_entry(path: str) -> bool:
-    if _ENTRY.search(path) is None:
-        return False
-    stem = posixpath.basename(path).split(".")[0]
-    return stem not in _SHALLOW or path.count("/") <= _NEAR_THE_ROOT
+def common_role(files: Iterable[FileRow]) -> Role:
+    """The role that most of some files have; that of the product's code is `source`, whatever it is in detail."""
+    keys = [(each.path, each.language) for each in files]
+    roles = Counter[Role]("source" if is_product(*key) else role_of(*key) for key in keys)
+    return roles.most_common(1)[0][0]

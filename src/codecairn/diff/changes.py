@@ -17,11 +17,11 @@ from codecairn.errors import VersionDamaged
 from codecairn.index.digest import LARGEST_FILE, Outcome, digest_blob, reader_version
 from codecairn.parse.language import languages
 from codecairn.paths import Guard
+from codecairn.roles import is_test
 from codecairn.source.content import Skip
 from codecairn.source.git import Git
 from codecairn.source.objects import Blob, Entry, TooLarge, TreeChange, blobs, tree_changes, worktree_changes
 from codecairn.source.trees import TreeSieve, sieve_of
-from codecairn.source.walk import is_test
 from codecairn.store.index import IndexStore
 from codecairn.store.layers import Layer
 from codecairn.store.version import FileVersion, unpacked, version_id
@@ -142,7 +142,7 @@ class Comparison:
     @cached_property
     def _sieve(self) -> TreeSieve:
         head = self.head
-        return sieve_of(self.git, head.prefix, self.guard, head.rules, self.cancel, vendor=head.vendor)
+        return sieve_of(self.git, head.prefix, self.guard, head.rules, self.cancel)
 
     def _known(self, entries: dict[str, Entry]) -> dict[str, Version]:
         contents = {path: bytes.fromhex(each.id) for path, each in entries.items()}

@@ -1,1 +1,1 @@
-"""What the files of a project say: one of them read, all of them searched by a regular expression."""
+"""Reading one file of a project, and searching all of them by a regular expression."""

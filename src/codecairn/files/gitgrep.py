@@ -64,7 +64,7 @@ class GitGrep:
         if self.commit and lacks_objects(finished):
             return self._count_around_gaps(query, time)
         if finished.status not in (0, 1) and not finished.timed_out:
-            raise _explained(query, finished)
+            raise _error_of(query, finished)
         files = self._files(time)
         wanted = [path for path in files.text if self._is_searched(path, query)]
         binary = sum(self._is_searched(path, query) for path in files.binary) if self.commit else None
@@ -162,7 +162,7 @@ def _is_regular(entry: Entry) -> bool:
     return not entry.is_link and not entry.is_submodule and not entry.is_lacking_folder
 
 
-def _explained(query: Query, finished: Finished) -> CairnError:
+def _error_of(query: Query, finished: Finished) -> CairnError:
     if any(each in finished.complaint for each in _RUNAWAY):
         too_long = "matching it takes too long on some line: it has repetitions inside repetitions"
         return InvalidPattern("Invalid regex pattern", pattern=query.pattern, details=too_long)

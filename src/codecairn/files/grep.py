@@ -23,9 +23,8 @@ from typing import NamedTuple, Protocol
 
 from codecairn.cancel import Cancel
 from codecairn.paths import Guard, has_control
+from codecairn.roles import UNSEARCHED_FOLDERS
 
-EXCLUDED = ("node_modules", ".git", "dist", "build", ".next", ".context")
-"""Folders that are never searched, whether tracked or not."""
 LONGEST_LINE = 500
 """Characters that are shown of a line."""
 AROUND = 2
@@ -48,7 +47,7 @@ class Query:
 
 
 class Time:
-    """What is left of the time for one search."""
+    """The time that is left for one search."""
 
     def __init__(self, seconds: float, cancel: Cancel) -> None:
         self._deadline = monotonic() + seconds
@@ -66,7 +65,7 @@ class Time:
 
 @dataclass(frozen=True)
 class Tally:
-    """What an engine counted."""
+    """The counts of an engine."""
 
     lines: Mapping[str, int]
     """How many lines match in each wanted file that has any."""
@@ -95,7 +94,7 @@ class Engine(Protocol):
         ...
 
     def texts(self, paths: Sequence[str], time: Time) -> Mapping[str, bytes]:
-        """What these files say; those that cannot be read are missing."""
+        """The texts of these files; those that cannot be read are missing."""
         ...
 
 
@@ -145,10 +144,7 @@ def _may_show(path: str, guard: Guard) -> bool:
 
 
 def is_excluded(path: str) -> bool:
-    return not _EXCLUDED.isdisjoint(path.split("/")[:-1])
-
-
-_EXCLUDED = frozenset(EXCLUDED)
+    return not UNSEARCHED_FOLDERS.isdisjoint(path.split("/")[:-1])
 
 
 def _page(counts: Mapping[str, int], offset: int, limit: int) -> dict[str, tuple[int, int]]:

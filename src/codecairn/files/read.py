@@ -60,8 +60,8 @@ def read_here(guard: Guard, given: str) -> FileText:
     if isinstance(read, Skip):
         raise _unread(path, read)
     if guard.blocks(read.found.path):
-        raise _denied(path, _SECRET)
-    return _decoded(path, read.bytes, datetime.fromtimestamp(read.found.mtime_ns / 1e9, UTC))
+        raise _denial(path, _SECRET)
+    return _file_text(path, read.bytes, datetime.fromtimestamp(read.found.mtime_ns / 1e9, UTC))
 
 
 def _unread(path: str, skip: Skip) -> CairnError:
@@ -70,9 +70,9 @@ def _unread(path: str, skip: Skip) -> CairnError:
     if skip.reason == Skip.TOO_LARGE:
         return _too_large(path, skip.size)
     if skip.reason in (Skip.OUTSIDE, Skip.LINK):
-        return _denied(path, _OUTSIDE)
+        return _denial(path, _OUTSIDE)
     if skip.reason == Skip.UNREADABLE:
-        return _denied(path, "the server's user may not read it")
+        return _denial(path, "the server's user may not read it")
     if skip.reason == Skip.CHANGING:
         return CairnError("File changed while it was read", path=path, remedy="Call again.")
     return _not_text(path, skip.reason)
@@ -91,11 +91,11 @@ def _too_large(path: str, size: int) -> Unreadable:
     )  # fmt: skip
 
 
-def _denied(path: str, details: str) -> Denied:
+def _denial(path: str, details: str) -> Denied:
     return Denied(f"Permission denied: {path} ({details})", path=path, details=details)
 
 
-def _decoded(path: str, raw: bytes, modified: datetime) -> FileText:
+def _file_text(path: str, raw: bytes, modified: datetime) -> FileText:
     text = spelled(raw)
     if text is None:
         raise _not_text(path, Skip.BINARY)
@@ -106,7 +106,7 @@ def _decoded(path: str, raw: bytes, modified: datetime) -> FileText:
 # Out of a commit.
 
 
-class _Entry(NamedTuple):
+class _TreeEntry(NamedTuple):
     mode: str
     kind: str
     blob: str
@@ -116,16 +116,16 @@ class _Entry(NamedTuple):
 def read_at(git: Git, guard: Guard, given: str, commit: str, cancel: Cancel) -> FileText:
     """A file as a commit has it."""
     path = guard.inside(given)
-    place, entry = _found(git, guard, path, commit, cancel)
+    place, entry = _follow_links(git, guard, path, commit, cancel)
     if entry.kind != "blob":
         raise _not_text(path, Skip.FOLDER)
     if entry.size > LARGEST:
         raise _too_large(path, entry.size)
     raw = git.read("cat-file", "blob", entry.blob, cancel=cancel)
-    return _decoded(path, raw, _changed(git, place, commit, cancel))
+    return _file_text(path, raw, _last_change(git, place, commit, cancel))
 
 
-def _found(git: Git, guard: Guard, path: str, commit: str, cancel: Cancel) -> tuple[str, _Entry]:
+def _follow_links(git: Git, guard: Guard, path: str, commit: str, cancel: Cancel) -> tuple[str, _TreeEntry]:
     """Where a path leads in a commit, links followed."""
     place = path
     for _ in range(_MOST_LINKS):
@@ -137,21 +137,21 @@ def _found(git: Git, guard: Guard, path: str, commit: str, cancel: Cancel) -> tu
         target = decoded(git.read("cat-file", "blob", entry.blob, cancel=cancel))
         place = posixpath.normpath(posixpath.join(posixpath.dirname(place), target))
         if place.startswith(("/", "..")):
-            raise _denied(path, _OUTSIDE)
+            raise _denial(path, _OUTSIDE)
         if guard.blocks(place):
-            raise _denied(path, _SECRET)
-    raise _denied(path, "its links lead nowhere")
+            raise _denial(path, _SECRET)
+    raise _denial(path, "its links lead nowhere")
 
 
-def _entry(git: Git, path: str, commit: str, cancel: Cancel) -> _Entry | None:
+def _entry(git: Git, path: str, commit: str, cancel: Cancel) -> _TreeEntry | None:
     listed = git.run("ls-tree", "-z", "--long", "--end-of-options", commit, "--", path, cancel=cancel)
     if listed.status != 0:
         raise failure(listed)
     mode, kind, blob, size = (decoded(listed.output).partition("\t")[0].split() + [""] * 4)[:4]
-    return _Entry(mode, kind, blob, int(size) if size.isdigit() else 0) if kind else None
+    return _TreeEntry(mode, kind, blob, int(size) if size.isdigit() else 0) if kind else None
 
 
-def _changed(git: Git, path: str, commit: str, cancel: Cancel) -> datetime:
+def _last_change(git: Git, path: str, commit: str, cancel: Cancel) -> datetime:
     """When a file last changed before a commit; when the commit was made, where history is cut off or long to walk."""
     for below in (("--", path), ()):
         asked = ("log", "-1", "--format=%ct", "--no-show-signature", "--end-of-options", commit, *below)

@@ -21,8 +21,9 @@ from tempfile import TemporaryFile
 from codecairn import config
 from codecairn.cache import Cache
 from codecairn.errors import CairnError, InvalidPattern
-from codecairn.files.grep import EXCLUDED, Place, Query, Tally, Time
+from codecairn.files.grep import Place, Query, Tally, Time
 from codecairn.paths import BLOCKED_NAMES, BLOCKED_PATTERNS, Guard, has_control
+from codecairn.roles import UNSEARCHED_FOLDERS
 from codecairn.source import process
 from codecairn.source.content import Skip, read_text
 from codecairn.source.process import Finished
@@ -60,12 +61,12 @@ class Ripgrep:
         key = (str(self.root), query.name)
         judged = query.is_wanted is not None and not query.is_name_all
         known = None if judged else _binary.get(key)
-        finished = self._counted(query, time, zeros=known is None)
-        if known is not None and known[0] == _opened(finished):
+        finished = self._count_lines(query, time, zeros=known is None)
+        if known is not None and known[0] == _files_opened(finished):
             return _tally(finished, searched=known[0] - known[1], binary=known[1])
         if known is not None and not finished.timed_out:
-            finished = self._counted(query, time, zeros=True)
-        rows, opened = _COUNT.findall(finished.output), _opened(finished)
+            finished = self._count_lines(query, time, zeros=True)
+        rows, opened = _COUNT.findall(finished.output), _files_opened(finished)
         if judged and query.is_wanted is not None:
             kept = [row for row in rows if query.is_wanted(row[0].decode("utf-8", "replace"))]
             return _tally(finished, searched=len(kept), binary=None, rows=kept)
@@ -73,18 +74,24 @@ class Ripgrep:
             _binary.put(key, (opened, opened - len(rows)))
         return _tally(finished, searched=len(rows), binary=None if opened is None else opened - len(rows))
 
-    def _counted(self, query: Query, time: Time, *, zeros: bool) -> Finished:
-        finished = self._walked(query, time, zeros=zeros)
+    def _count_lines(self, query: Query, time: Time, *, zeros: bool) -> Finished:
+        finished = self._walk(query, time, zeros=zeros)
         if not self.backtracks and _is_refused(finished) and any(each in finished.complaint for each in _NEEDS_MORE):
             self.backtracks = True
-            again = self._walked(query, time, zeros=zeros)
+            again = self._walk(query, time, zeros=zeros)
             finished = finished if "PCRE2 is not available" in again.complaint else again
         if _is_refused(finished):
-            raise _explained(query, finished)
+            raise _error_of(query, finished)
         return finished
 
-    def _walked(self, query: Query, time: Time, *, zeros: bool) -> Finished:
-        walking = ["--hidden", "--no-ignore-dot", *self._left_out(), *self._beside(query.folder), *_named(query)]
+    def _walk(self, query: Query, time: Time, *, zeros: bool) -> Finished:
+        walking = [
+            "--hidden",
+            "--no-ignore-dot",
+            *self._exclusions(),
+            *self._beside(query.folder),
+            *_type_options(query),
+        ]
         if not self.is_repository:
             walking += ["--no-require-git", "--no-ignore-parent"]
         return self._run(["--count", *(["--include-zero"] if zeros else []), "--stats", *walking], query, ["./"], time)
@@ -99,11 +106,11 @@ class Ripgrep:
                 return
             for name in names if len(names) <= _MOST_BESIDE else ():
                 if name != part and not has_control(name):
-                    yield f"--glob=!/{_GLOB_MARK.sub(_escaped, above + name)}/"
+                    yield f"--glob=!/{_GLOB_MARK.sub(_escape, above + name)}/"
             above += f"{part}/"
 
-    def _left_out(self) -> Iterator[str]:
-        for folder in EXCLUDED:
+    def _exclusions(self) -> Iterator[str]:
+        for folder in sorted(UNSEARCHED_FOLDERS):
             yield f"--glob=!{folder}/"
         for pattern in (*sorted(BLOCKED_NAMES), *BLOCKED_PATTERNS, *self.guard.extra):
             yield f"--iglob=!{pattern}"
@@ -142,16 +149,16 @@ def texts_here(root: Path, paths: Sequence[str], time: Time) -> dict[str, bytes]
     return found
 
 
-def _named(query: Query) -> list[str]:
+def _type_options(query: Query) -> list[str]:
     return [f"--type-add=wanted:{query.name}", "--type=wanted"] if query.name else []
 
 
 def _is_refused(finished: Finished) -> bool:
     """Whether nothing was searched at all: a search that was, says how much, or was stopped in it."""
-    return finished.status == 2 and not finished.timed_out and _opened(finished) is None
+    return finished.status == 2 and not finished.timed_out and _files_opened(finished) is None
 
 
-def _opened(finished: Finished) -> int | None:
+def _files_opened(finished: Finished) -> int | None:
     """How many files ripgrep says at its end that it searched, binary ones included."""
     told = _SEARCHED.search(finished.output[-_LONGEST_STATISTICS:])
     return int(told[1]) if told else None
@@ -166,11 +173,11 @@ def _tally(
     return Tally(lines, searched, binary, unreadable, not finished.timed_out)
 
 
-def _escaped(mark: re.Match[str]) -> str:
+def _escape(mark: re.Match[str]) -> str:
     return f"[{mark[0]}]" if mark[0] != "\\" else "\\\\"
 
 
-def _explained(query: Query, finished: Finished) -> CairnError:
+def _error_of(query: Query, finished: Finished) -> CairnError:
     said = _REASON.search(finished.complaint)
     details = " ".join((said[1] if said else finished.complaint.removeprefix("rg: ")).split())
     details = details.partition(" Consider enabling")[0]  # advice about options that a caller does not have

@@ -26,10 +26,10 @@ class Scan:
     name: str = "RE2"
 
     def count(self, query: Query, time: Time) -> Tally:
-        expression = _compiled(query.pattern, query.is_case_sensitive)
+        expression = _compile(query.pattern, query.is_case_sensitive)
         lines: dict[str, int] = {}
         searched = binary = unreadable = 0
-        for path in self._listed(query, time):
+        for path in self._list_paths(query, time):
             if time.is_up:
                 return Tally(lines, searched, binary, unreadable, is_whole=False)
             content = read_text(self.guard.root, path, LARGEST_SHOWN)
@@ -41,14 +41,14 @@ class Scan:
                 lines[path] = count
         return Tally(lines, searched, binary, unreadable)
 
-    def _listed(self, query: Query, time: Time) -> Iterator[str]:
+    def _list_paths(self, query: Query, time: Time) -> Iterator[str]:
         for found in list_files(self.guard.root, self.git, self.guard, time.cancel, vendor=True).files:
             if not is_excluded(found.path) and (query.is_wanted is None or query.is_wanted(found.path)):
                 yield found.path
 
     def places(self, query: Query, paths: Sequence[str], most: int, time: Time) -> Mapping[str, list[Place]]:
         del most
-        expression = _compiled(query.pattern, query.is_case_sensitive)
+        expression = _compile(query.pattern, query.is_case_sensitive)
         return {path: list(_places(expression, text)) for path, text in self.texts(paths, time).items()}
 
     def texts(self, paths: Sequence[str], time: Time) -> Mapping[str, bytes]:
@@ -60,7 +60,7 @@ def _is_binary(skip: Skip) -> bool:
 
 
 @lru_cache(1)  # RE2 may take all of _MEMORY for one
-def _compiled(pattern: str, is_case_sensitive: bool) -> Any:
+def _compile(pattern: str, is_case_sensitive: bool) -> Any:
     import re2  # noqa: PLC0415 - 15 ms, and most machines have ripgrep or git
 
     options = re2.Options()

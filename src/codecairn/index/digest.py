@@ -32,7 +32,7 @@ from codecairn.store.version import (
 )
 from codecairn.words import ANALYSIS, analysed_identifiers, identifiers
 
-DIGEST = 2
+DIGEST = 3
 """Raised whenever this module keeps anything else of the same facts."""
 LARGEST_FILE = 1_000_000
 _LONGEST_HEAD = 25

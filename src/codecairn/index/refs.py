@@ -21,12 +21,12 @@ from codecairn.index.blobs import read_entries
 from codecairn.index.digest import all_readers
 from codecairn.index.overlays import drop_gone
 from codecairn.index.run import Report, Run
+from codecairn.roles import is_test
 from codecairn.source.damage import listed as names
 from codecairn.source.git import OBJECT_ID
 from codecairn.source.objects import FOLDER, Entry, tree, tree_changes
 from codecairn.source.refs import Tip, default_branch, is_repository, tips
 from codecairn.source.trees import RULE_NAMES, TreeSieve, rule_files, sieve_of
-from codecairn.source.walk import is_test
 from codecairn.store.index import differing_paths
 from codecairn.store.layers import Layer, Scope
 from codecairn.store.overlays import OverlayWriter
@@ -228,7 +228,7 @@ class Refs:
 
     def _sieve(self, rules: Mapping[str, str]) -> TreeSieve:
         source, scope = self._run.source, self._scope
-        return sieve_of(self._git, scope.prefix, source.guard, rules, self._run.cancel, vendor=scope.vendor)
+        return sieve_of(self._git, scope.prefix, source.guard, rules, self._run.cancel)
 
     def _filter(self, sieve: TreeSieve) -> dict[str, Entry]:
         return {path: entry for path, entry in sieve.entries.items() if self._scope.tests or not is_test(path)}

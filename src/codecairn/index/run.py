@@ -13,8 +13,9 @@ from codecairn.cancel import Cancel
 from codecairn.errors import CairnError
 from codecairn.index.pool import Workers
 from codecairn.paths import Guard
+from codecairn.roles import is_test
 from codecairn.source.git import Git
-from codecairn.source.walk import Listing, is_test, list_files
+from codecairn.source.walk import Listing, list_files
 from codecairn.store.index import IndexStore
 from codecairn.store.lexical import Lexical
 from codecairn.store.view import View

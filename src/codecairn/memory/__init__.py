@@ -1,1 +1,1 @@
-"""What is remembered of a project besides its code: discoveries, sessions, what was opened when."""
+"""The memory of a project besides its code: discoveries, sessions, accesses to files."""

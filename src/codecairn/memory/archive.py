@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from codecairn.errors import CairnError, InvalidInput
 from codecairn.memory.discoveries import UNBOUND, Binding, Type, checked, checked_module, said_already
@@ -50,8 +51,7 @@ class Imported(NamedTuple):
 
 def exported(rows: Iterable[DiscoveryRow]) -> Iterator[str]:
     for row in rows:
-        fields = {name: getattr(row, name) for name in DiscoveryRow.__struct_fields__}
-        fields["content_hash"] = row.content_hash.hex() if row.content_hash else None
+        fields = asdict(row) | {"content_hash": row.content_hash.hex() if row.content_hash else None}
         yield msgspec.json.encode(Line(**fields)).decode()
 
 
@@ -102,8 +102,7 @@ def _row(line: str, guard: Guard) -> DiscoveryRow:
     for text in (read.session, read.symbol, read.name, read.kind, read.stable_id, read.origin):
         if text is not None and (len(text) > _LONGEST_NAME or any(ord(each) < 32 for each in text)):
             raise ValueError("a name is too long, or holds a control character")
-    fields: dict[str, Any] = {name: getattr(read, name) for name in Line.__struct_fields__}
-    fields |= {
+    fields: dict[str, Any] = asdict(read) | {
         "content": checked(read.content), "module": checked_module(read.module),
         "path": guard.inside(read.path) if read.path is not None else None,
         "content_hash": bytes.fromhex(read.content_hash) if read.content_hash else None,

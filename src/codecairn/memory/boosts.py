@@ -1,4 +1,4 @@
-"""What was opened lately, and is worked on now, counts for more.
+"""Files that were opened lately, or are worked on now, count for more.
 
 A product b of factors of at least 1 maps a score s to 1 − (1 − s)^b: never above 1, in the same order for the same b,
 and unchanged where nothing boosts. Scores have four digits, so that what is shown computes to what is shown.

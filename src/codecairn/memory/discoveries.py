@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 import secrets
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from codecairn import redact
 from codecairn.errors import InvalidInput, ResultNotFound
@@ -35,7 +35,7 @@ _SPELLED = re.compile(r"\w+")
 
 
 class Binding(Struct, frozen=True, kw_only=True):
-    """What a discovery is about, as it was when it was recorded."""
+    """The file or symbol that a discovery is about, as it was when it was recorded."""
 
     path: str | None = None
     symbol: str | None = None
@@ -72,12 +72,12 @@ def remember(known: Discoveries, draft: Draft, session: str | None = None) -> Re
     if same is None:
         row = DiscoveryRow(
             id=new_id(), type=draft.type, content=content, module=module, session=session, created=now, updated=now,
-            origin=draft.origin, **_fields(draft.binding),
+            origin=draft.origin, **asdict(draft.binding),
         )  # fmt: skip
     else:
         row = replace(
             same, type=draft.type, content=content, module=module or same.module, session=session or same.session,
-            updated=now, origin=draft.origin or same.origin, **_fields(draft.binding),
+            updated=now, origin=draft.origin or same.origin, **asdict(draft.binding),
         )  # fmt: skip
     known.put([row])
     return Recorded(row, "stored" if same is None else "updated")
@@ -124,7 +124,7 @@ def checked_module(module: str | None) -> str | None:
 def said_already(known: Discoveries, type_: str, content: str, binding: Binding) -> DiscoveryRow | None:
     """The discovery of the same binding that says the same: in the same words whatever its type, else in nearly the
     same where the type is the same too."""
-    words, spelled = _words(content), _spelled(content)
+    words, spelled = _words(content), _spelled_words(content)
     near: tuple[float, DiscoveryRow] | None = None
     for row in known.about(binding.path, binding.symbol, _marks(spelled)):
         if not _may_say_the_same(spelled, row.content):
@@ -140,7 +140,7 @@ def said_already(known: Discoveries, type_: str, content: str, binding: Binding)
 
 def _may_say_the_same(spelled: set[str], content: str) -> bool:
     """A look at the words as they are written, which takes a tenth of the time."""
-    theirs = _spelled(content)
+    theirs = _spelled_words(content)
     return len(spelled & theirs) > len(spelled | theirs) / 2
 
 
@@ -152,7 +152,7 @@ def _marks(spelled: set[str]) -> list[str]:
     return marks if len(marks) == len(spelled) // 5 + 2 and all(map(str.isascii, marks)) else []
 
 
-def _spelled(content: str) -> set[str]:
+def _spelled_words(content: str) -> set[str]:
     return set(_SPELLED.findall(content.lower()))
 
 
@@ -166,7 +166,3 @@ def alike(ours: list[str], theirs: list[str]) -> float:
 
 def _words(content: str) -> list[str]:
     return analysed(content.replace("'", "").replace("’", "")).split()
-
-
-def _fields(binding: Binding) -> dict[str, Any]:
-    return {name: getattr(binding, name) for name in Binding.__struct_fields__}

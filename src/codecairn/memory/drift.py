@@ -1,4 +1,4 @@
-"""Whether what a discovery is about is still what it was.
+"""Whether the file or symbol of a discovery is still the same.
 
     fresh      its text is the same, wherever it stands now
     drifted    it is there and its text has changed since
@@ -6,8 +6,8 @@
     unknown    the index cannot tell, and why
 
 A symbol is the one of its qualified name; one that moved keeps its discovery where it kept its name and its text, or
-came to stand under the same qualified name. What has several definitions of one name (overloads) is fresh while one of
-them is the recorded text. A file is told by its text with line ends made equal, so that a checkout on another system
+came to stand under the same qualified name. A name with several definitions (overloads) is fresh while one of them is
+the recorded text. A file is told by its text with line ends made equal, so that a checkout on another system
 is no change.
 """
 
@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 from codecairn.cancel import Cancel
 from codecairn.errors import AmbiguousSymbol, SymbolNotFound
 from codecairn.memory.discoveries import Binding
-from codecairn.rank.filters import qualified_name
+from codecairn.names.qualified import qualified_name
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.identity import stable_id
 from codecairn.resolve.pick import picked
@@ -91,7 +91,7 @@ def _of_symbol(row: DiscoveryRow, view: View | None) -> Verdict:
     own = [each for each in named if _is_it(row, *each)]
     same = [each for each in own or named if each[1].content_hash == row.content_hash]
     if same:
-        return _found(row, *min(same, key=lambda each: each[0].path != row.path))
+        return _fresh(row, *min(same, key=lambda each: each[0].path != row.path))
     if own:
         file, symbol = min(own, key=lambda each: (stable_id(*each) != row.stable_id, each[0].path != row.path))
         return Verdict("drifted", f"{row.symbol} has changed since", file.path, _lines(symbol))
@@ -113,7 +113,7 @@ def _is_it(row: DiscoveryRow, file: FileRow, symbol: SymbolRow) -> bool:
     return stable_id(file, symbol) == row.stable_id or qualified_name(file, symbol) == row.symbol
 
 
-def _found(row: DiscoveryRow, file: FileRow, symbol: SymbolRow) -> Verdict:
+def _fresh(row: DiscoveryRow, file: FileRow, symbol: SymbolRow) -> Verdict:
     moved = "" if file.path == row.path else f"it stands in {file.path} now"
     return Verdict("fresh", moved, file.path, _lines(symbol))
 

@@ -1,9 +1,9 @@
 """Finding discoveries: by their words and by their meaning, on the scale that code is found on.
 
 A word weighs what it weighs in the code: by its rarity among all chunks and all discoveries together, so that a query
-is told apart by the same words on both sides, and one that stands nowhere counts on neither. What a discovery has of
-those weights, saturated as BM25 has it, is its share of words; how near it is in meaning is told by the encoder that
-ships with the product, from the angle at which a passage begins to have to do with a question.
+is told apart by the same words on both sides, and one that stands nowhere counts on neither. The part of those
+weights that a discovery has, saturated as in BM25, is its share of words. The encoder that ships with the product
+says how near it is in meaning, from the angle at which a passage begins to have to do with a question.
 
 The two make a relevance of 0 to 1. Code has a name, a file and a folder to agree with a query as well, and nothing
 agrees in all of them: the right answers to the questions of the ranking goldens have 0.15 to 0.45, half of them 0.25
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from codecairn.embed.encoder import Encoder
 
 RIGHT_ANSWER = 0.31
-"""What a discovery comes to that has every word of the query and its meaning."""
+"""The relevance of a discovery that has every word of the query and its meaning."""
 WORDS, MEANING = 0.65, 0.35
 MOST = 200
 """Discoveries that a query is answered from. Boosts move one past a few others, not past so many."""
@@ -57,7 +57,7 @@ class Weighed(NamedTuple):
         return sum(self.weights.values()) or 1.0
 
     def norm(self, length: Any) -> Any:
-        """What the length of a text, or of many, takes from each of its words."""
+        """BM25's norm for the length of a text, or of many."""
         return SATURATION * (1 - LENGTH_NORM + LENGTH_NORM * length / self.average_length)
 
     def share(self, counts: Mapping[str, int], length: int) -> float:
@@ -87,13 +87,13 @@ class _Table:
         if place is not None:
             self.length -= self.lengths[place]
             self.lengths[place] = -1
-            self.frequency.subtract(self._counted(place)[0].keys())
+            self.frequency.subtract(self._count_words(place)[0].keys())
 
     def add(self, row: DiscoveryRow) -> None:
         place = self.at[row.id] = len(self.rows)
         self.rows.append(row)
         self.terms.append(analysed(row.content))
-        counts, length = self._counted(place)
+        counts, length = self._count_words(place)
         self.lengths.append(length)
         self.length += length
         self.frequency.update(counts.keys())
@@ -102,7 +102,7 @@ class _Table:
             places.append(place)
             often.append(times)
 
-    def _counted(self, place: int) -> tuple[dict[str, int], int]:
+    def _count_words(self, place: int) -> tuple[dict[str, int], int]:
         row = self.rows[place]
         return counted(self.terms[place], analysed(f"{row.module or ''} {row.name or ''}"))
 
@@ -133,7 +133,7 @@ class Recall:
         with self._lock:
             self._catch_up()
             rows = self._table.rows
-            share, meant = self._shares(self._weighed(plan, code)), self._meant(plan.subject)
+            share, meant = self._shares(self._weigh(plan, code)), self._similarities(plan.subject)
         relevance = np.minimum(1.0, RIGHT_ANSWER * (WORDS * np.minimum(1.0, share) + MEANING * meant))
         near = np.flatnonzero(relevance >= _LEAST)
         order = near[np.argsort(-relevance[near], kind="stable")]
@@ -141,11 +141,11 @@ class Recall:
         return [Recalled(rows[at], round(float(relevance[at]), 6)) for at in wanted[:MOST]], len(wanted)
 
     def weighed(self, plan: Plan, code: Statistics | None) -> Weighed:
-        """What the query's words weigh, among the chunks of the code and the discoveries together."""
+        """The weights of the query's words, among the chunks of the code and the discoveries together."""
         with self._lock:
-            return self._weighed(plan, code)
+            return self._weigh(plan, code)
 
-    def _weighed(self, plan: Plan, code: Statistics | None) -> Weighed:
+    def _weigh(self, plan: Plan, code: Statistics | None) -> Weighed:
         table = self._table
         everything = len(table.at) + (code.chunks if code else 0)
         frequency = {word: table.frequency[word] for word in plan.weights}
@@ -155,7 +155,7 @@ class Recall:
         return Weighed(weights, max(SHORTEST_LENGTH, table.length / max(1, len(table.at))))
 
     def _shares(self, weighed: Weighed) -> Any:
-        """What each place has of the weight of the query's words."""
+        """The share of each place in the weight of the query's words."""
         import numpy as np  # noqa: PLC0415
 
         table = self._table
@@ -168,7 +168,7 @@ class Recall:
                 share[places] += weight * often / (often + norm[places])
         return np.where(lengths >= 0, share * (1 + norm) / weighed.whole, -1.0)
 
-    def _meant(self, query: str) -> Any:
+    def _similarities(self, query: str) -> Any:
         """How near each place is in meaning, from where a passage begins to have to do with a question."""
         import numpy as np  # noqa: PLC0415
 

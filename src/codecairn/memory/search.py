@@ -8,32 +8,35 @@ result labelled with its project. Searching reads accesses and sessions and writ
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from codecairn.beside import PROSE
 from codecairn.errors import NotReady
 from codecairn.index.standing import FRESHNESS, Standing
+from codecairn.index.views import newest
 from codecairn.memory.boosts import DIGITS, Boosts, boosts
 from codecairn.memory.drift import Verdict, verdict
-from codecairn.memory.past import Past, pasts
-from codecairn.memory.recall import Recalled
-from codecairn.memory.sessions import modules_of
+from codecairn.memory.recall import RIGHT_ANSWER, Recalled, Weighed, counted
+from codecairn.memory.sessions import modules_of, topics
+from codecairn.names.filters import Filters
 from codecairn.paths import module_name
 from codecairn.project import Project
 from codecairn.rank.candidate import Statistics
-from codecairn.rank.filters import Filters
 from codecairn.rank.plan import planned
 from codecairn.rank.score import Ranked
-from codecairn.rank.search import Question, newest
+from codecairn.rank.search import Question
 from codecairn.rank.show import shown
+from codecairn.roles import PROSE
 from codecairn.store.discoveries import DiscoveryRow
 from codecairn.store.sessions import Accessed, SessionRow
 from codecairn.store.view import FileRow, View
+from codecairn.words import analysed
 
 CHUNK_TYPES = {
     "function": ("function",), "class": ("class", "struct"), "method": ("method",),
@@ -44,6 +47,10 @@ _CANDIDATES = 100
 """Chunks that are weighed: at most twenty are shown, and those hardly change from ninety on (rank/search.py)."""
 _TYPE_OF = {kind: name for name, kinds in CHUNK_TYPES.items() for kind in kinds}
 
+_SESSION_WORTH = 0.5
+"""Of what a discovery with the same words would come to: where somebody looked is less than what somebody learnt."""
+_LEAST_RELEVANCE = 0.02
+_MOST_FILES, _MOST_QUERIES = 8, 4
 NO_EMBEDDINGS = "No embeddings found. Run initial session to generate context."
 _FALLBACK = "Use grep_codebase for text search"
 
@@ -57,22 +64,6 @@ class Asked:
     chunk_types: tuple[str, ...] = ()
     recent: frozenset[str] = frozenset()
     """Files this connection has read lately."""
-
-    @property
-    def wants_code(self) -> bool:
-        return self.type == "all"
-
-    @property
-    def wants_discoveries(self) -> bool:
-        return not self.chunk_types
-
-    @property
-    def wants_sessions(self) -> bool:
-        return self.type == "all" and not self.chunk_types
-
-    @property
-    def is_narrow(self) -> bool:
-        return self.type != "all" or bool(self.module)
 
     def keeps(self, row: DiscoveryRow) -> bool:
         return self.type in ("all", row.type) and self.is_in(row.module)
@@ -123,21 +114,29 @@ class Searched:
     warnings: list[str] = field(default_factory=list)
 
 
+class _PastSession(NamedTuple):
+    row: SessionRow
+    relevance: float
+    module: str | None
+    summary: str
+
+
 class _Scored(NamedTuple):
     """Something to show, before it is known whether it will be."""
 
-    thing: Ranked | Recalled | Past
     score: float
     boosts: Boosts
     path: str | None
     order: tuple[Any, ...]
+    """Among equals."""
+    result: Callable[[_Scored], Found]
 
     @property
     def rank(self) -> tuple[Any, ...]:
         return -self.boosts.final(self.score), -self.score, self.order
 
 
-class _Page(NamedTuple):
+class _ProjectPage(NamedTuple):
     results: list[Found]
     total: int
     is_capped: bool
@@ -151,7 +150,7 @@ def search_context(
     """The best of all these projects, as fresh as the least fresh of them. The first must be indexed; another that is
     not is left out, and said. `names` are what results call a project, by its root, where that is not its folder's
     name."""
-    answers, warnings = list[_Page](), list[str]()
+    answers, warnings = list[_ProjectPage](), list[str]()
     first: Standing | None = None
     for project in projects:
         stands = stand(project)
@@ -189,7 +188,7 @@ def _place(found: Found) -> tuple[Any, ...]:
 
 def _page(
     project: Project, stands: Standing, asked: Asked, session: SessionRow | None, now: float
-) -> _Page | None:  # fmt: skip
+) -> _ProjectPage | None:  # fmt: skip
     """The best of one project; None where it has no index."""
     return newest(project.index, stands, lambda view: _Ranking(project, view, asked, session, now).page())
 
@@ -205,64 +204,61 @@ class _Ranking:
         self._accessed = project.sessions.accessed(now)
         self._modules = modules_of(session, project.name)
 
-    def page(self) -> _Page:
+    def page(self) -> _ProjectPage:
         code, is_capped, warnings = self._code()
-        noted, left = self._noted()
+        noted, left = self._notes()
         scored = sorted([*code, *noted], key=lambda each: each.rank)
-        results = [self._found(each) for each in scored[: self._asked.limit]]
-        return _Page(results, len(scored) + left, is_capped, warnings)
+        shown = scored[: self._asked.limit]
+        results = [replace(each.result(each), accessed=self._accessed.get(each.path or "")) for each in shown]
+        return _ProjectPage(results, len(scored) + left, is_capped, warnings)
 
     def _code(self) -> tuple[list[_Scored], bool, tuple[str, ...]]:
         asked = self._asked
-        if not asked.wants_code:
+        if asked.type != "all":
             return [], False, ()
         kinds = frozenset(kind for name in asked.chunk_types for kind in CHUNK_TYPES[name])
         wanted = Filters(kinds=kinds, module=asked.module, project=self._project.name)
         ranking, _ = self._project.searcher.ranked(
             self._view, Question(asked.query, filters=wanted, recent=asked.recent, candidates=_CANDIDATES)
         )
-        scored = [self._weighed(each, each.relevance, each.candidate.path) for each in ranking.results]
+        scored = [self._score_chunk(each) for each in ranking.results]
         return scored, ranking.is_capped, ranking.warnings
 
-    def _noted(self) -> tuple[list[_Scored], int]:
+    def _notes(self) -> tuple[list[_Scored], int]:
         """Discoveries and sessions, and how many more discoveries there are than are weighed."""
         asked = self._asked
-        if not asked.wants_discoveries:
+        if asked.chunk_types:
             return [], 0
         statistics = self._project.searcher.statistics(self._view, asked.query)
         best, total = self._project.recall.found(
-            planned(asked.query), statistics, asked.keeps if asked.is_narrow else None
+            planned(asked.query), statistics, asked.keeps if asked.type != "all" or asked.module else None
         )
-        found = [self._weighed(each, each.relevance, each.row.path, each.row.module) for each in best]
-        return [*found, *(self._pasts(statistics) if asked.wants_sessions else ())], total - len(best)
+        found = [self._score_discovery(each) for each in best]
+        return [*found, *(self._sessions(statistics) if asked.type == "all" else ())], total - len(best)
 
-    def _pasts(self, statistics: Statistics) -> Iterator[_Scored]:
+    def _sessions(self, statistics: Statistics) -> Iterator[_Scored]:
         own = self._session.id if self._session else None
         rows = [row for row in self._project.sessions.recent() if row.id != own]
         weighed = self._project.recall.weighed(planned(self._asked.query), statistics)
-        for each in pasts(rows, weighed, self._project.name):
+        for each in _past_sessions(rows, weighed, self._project.name):
             if self._asked.is_in(each.module):
-                yield _Scored(each, round(each.relevance, DIGITS), Boosts(), None, (2, each.row.id))
+                result = partial(_session, each, self._project.name)
+                yield _Scored(round(each.relevance, DIGITS), Boosts(), None, (2, each.row.id), result)
 
-    def _weighed(
-        self, thing: Ranked | Recalled, score: float, path: str | None, module: str | None = None
-    ) -> _Scored:  # fmt: skip
+    def _score_chunk(self, ranked: Ranked) -> _Scored:
+        path, score = ranked.candidate.path, round(ranked.relevance, DIGITS)
+        order = (1, path, ranked.candidate.start_line)
+        return _Scored(score, self._boosts(path, None), path, order, partial(self._chunk, ranked))
+
+    def _score_discovery(self, recalled: Recalled) -> _Scored:
+        row, score = recalled.row, round(recalled.relevance, DIGITS)
+        return _Scored(score, self._boosts(row.path, row.module), row.path, (0, row.id), partial(self._discovery, row))
+
+    def _boosts(self, path: str | None, module: str | None) -> Boosts:
         module = module or (module_name(path, self._project.name) if path else None)
-        boost = boosts(self._accessed.get(path or ""), is_worked_on=module in self._modules, now=self._now)
-        return _Scored(thing, round(score, DIGITS), boost, path, _order(thing))
+        return boosts(self._accessed.get(path or ""), is_worked_on=module in self._modules, now=self._now)
 
-    def _found(self, scored: _Scored) -> Found:
-        thing = scored.thing
-        if isinstance(thing, Past):
-            found = _session(thing, scored, self._project.name)
-        elif isinstance(thing, Recalled):
-            found = self._discovery(thing, scored)
-        else:
-            found = self._chunk(thing, scored)
-        return replace(found, accessed=self._accessed.get(scored.path or ""))
-
-    def _discovery(self, recalled: Recalled, scored: _Scored) -> Found:
-        row = recalled.row
+    def _discovery(self, row: DiscoveryRow, scored: _Scored) -> Found:
         stands = verdict(row, self._view, self._project.root)
         lines = stands.lines if stands and stands.lines else (None, None)
         return Found(
@@ -279,20 +275,13 @@ class _Ranking:
         return Found(
             "code", f"{candidate.file:x}-{candidate.number}", _type(candidate.kind, file),
             candidate.name or candidate.qualified or file.path.rpartition("/")[2], text.content, self._project.name,
-            module_name(file.path, self._project.name), _changed(self._project, file.path), scored.score,
+            module_name(file.path, self._project.name), _modified(self._project, file.path), scored.score,
             scored.boosts, file.path, text.start_line, text.end_line, file.language,
             content_line=text.content_start_line, is_cut=text.is_cut, layer=view.source_layer(file.path, file.id),
         )  # fmt: skip
 
 
-def _order(thing: Ranked | Recalled) -> tuple[Any, ...]:
-    """What stands first among equals."""
-    if isinstance(thing, Recalled):
-        return 0, thing.row.id
-    return 1, thing.candidate.path, thing.candidate.start_line
-
-
-def _session(past: Past, scored: _Scored, project: str) -> Found:
+def _session(past: _PastSession, project: str, scored: _Scored) -> Found:
     row = past.row
     return Found(
         "session", row.id, "session", f"Session of {_iso(row.began)[:10]}", past.summary, project, past.module,
@@ -306,7 +295,7 @@ def _type(kind: str, file: FileRow) -> str:
     return _TYPE_OF.get(kind, kind)
 
 
-def _changed(project: Project, path: str) -> str | None:
+def _modified(project: Project, path: str) -> str | None:
     """When the file last changed, as the file system tells."""
     try:
         return _iso(os.stat(project.root / path).st_mtime)  # noqa: PTH116 - a third of the time
@@ -316,3 +305,31 @@ def _changed(project: Project, path: str) -> str | None:
 
 def _iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _past_sessions(rows: Iterable[SessionRow], weighed: Weighed, project: str) -> Iterator[_PastSession]:
+    """The sessions that had to do with a query; one that opened no file has nothing to show."""
+    for row in rows:
+        if not row.files:
+            continue
+        counts, length = counted(analysed(" ".join((*row.files, *row.queries))))
+        relevance = _SESSION_WORTH * RIGHT_ANSWER * min(1.0, weighed.share(counts, length))
+        if relevance >= _LEAST_RELEVANCE:
+            yield _PastSession(row, relevance, _main_module(row, project), _summary(row))
+
+
+def _main_module(row: SessionRow, project: str) -> str | None:
+    times: Counter[str] = Counter()
+    for path, count in row.files.items():
+        times[module_name(path, project)] += count
+    return max(sorted(times), key=times.__getitem__) if times else None
+
+
+def _summary(row: SessionRow) -> str:
+    """Topics, files and questions of a session, in a few lines."""
+    latest = list(reversed(row.files.items()))
+    files = ", ".join(f"{path} ×{times}" if times > 1 else path for path, times in latest[:_MOST_FILES])
+    more = f" and {len(latest) - _MOST_FILES} more" if len(latest) > _MOST_FILES else ""
+    lines = [f"Topics: {', '.join(topics(row))}", f"Opened: {files}{more}"]
+    asked = list(dict.fromkeys(reversed(row.queries)))[:_MOST_QUERIES]
+    return "\n".join([*lines, *([f"Asked: {'; '.join(asked)}"] if asked else [])])

@@ -1,9 +1,8 @@
-"""Sessions: what one connection did in one project, in one stretch.
+"""Sessions: the calls of one connection in one project, in one stretch.
 
 A session opens with its connection and ends with it, or when nothing was called for half an hour; the next call then
-opens another. What is noted of a call is noted behind it: the call itself only puts a line in a queue, and a second
-later, or when somebody asks, the queue is told into sessions and accesses and written in one transaction. What a killed
-process had not written is lost, and nothing else.
+opens another. A call only puts a line in a queue. A second later, or when somebody asks, the queue becomes sessions and
+accesses, written in one transaction. A killed process loses the queue, and nothing else.
 
 Only opening a file is an access. Searching, listing and explaining are not: they count as calls of their tool and leave
 their query, and change nothing that a ranking is made of.
@@ -23,6 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 from weakref import ref
+
+from msgspec.structs import replace
 
 from codecairn import redact
 from codecairn.config import Settings
@@ -54,7 +55,7 @@ OPENS = {
 """The tools that open the one file a caller names, and the parameter that names it."""
 _ASKS = ("query", "pattern", "symbol_name")
 _IDLE_TOOLS = frozenset({"health_check", "metrics_snapshot"})
-"""What monitors call; nobody works by it."""
+"""Monitors call these; nobody works by them."""
 
 
 class _Noted(NamedTuple):
@@ -142,18 +143,18 @@ class Sessions:
             timer.start()
 
     def settle(self) -> None:
-        """Tell all that was noted into sessions, and write them."""
+        """Turn the queue into sessions, and write them."""
         with self._lock:
             self._timer = None
             touched: dict[str, _Live] = {}
             while self._noted:
-                for live in self._told(self._noted.popleft()):
+                for live in self._record(self._noted.popleft()):
                     touched[live.id] = live
             self._write(touched.values())
             self._forget_idle()
 
     def _forget_idle(self) -> None:
-        """What went idle, or is the longest without a call of more than so many, has been written and can go."""
+        """Drop idle sessions, and the longest unused of more than so many: they are written."""
         by_age = sorted(self._live, key=lambda key: self._live[key].active)
         for number, key in enumerate(by_age):
             if len(by_age) - number <= _MOST_LIVE and self.clock() - self._live[key].active <= IDLE_S:
@@ -177,7 +178,7 @@ class Sessions:
         for connection_id in connections:
             self.end(connection_id)
 
-    def _told(self, noted: _Noted) -> list[_Live]:
+    def _record(self, noted: _Noted) -> list[_Live]:
         """The session of a call, after the one that had gone idle before it."""
         try:
             project = _project(noted)
@@ -228,7 +229,7 @@ class Sessions:
             return live.id
 
     def current(self, connection: Connection, project: Project) -> SessionRow | None:
-        """What this connection has done in its session; None before its first call, and after half an hour of none."""
+        """The session of this connection; None before its first call, and after half an hour without one."""
         self.settle()
         with self._lock:
             live = self._live.get((connection.id, project.root))
@@ -243,10 +244,7 @@ class Sessions:
 def _as_of(row: SessionRow, now: float) -> SessionRow:
     if row.ended is not None or now - row.active <= IDLE_S:
         return row
-    return SessionRow(
-        id=row.id, began=row.began, active=row.active, ended=row.active + IDLE_S, tools=row.tools, files=row.files,
-        queries=row.queries,
-    )  # fmt: skip
+    return replace(row, ended=row.active + IDLE_S)
 
 
 def _project(noted: _Noted) -> Project:
@@ -266,14 +264,14 @@ def topics(session: SessionRow, most: int = _TOPICS) -> list[str]:
     query counts double, and each as it was written first."""
     counts: Counter[str] = Counter()
     written: dict[str, str] = {}
-    for word, times in _mentioned(session):
+    for word, times in _mentions(session):
         stem = words_of(word)[-1]
         counts[stem] += times
         written.setdefault(stem, word.lower())
     return [written[stem] for stem, _ in sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:most]]
 
 
-def _mentioned(session: SessionRow) -> Iterator[tuple[str, int]]:
+def _mentions(session: SessionRow) -> Iterator[tuple[str, int]]:
     for query in session.queries:
         telling = set(query_words(query))
         yield from ((word, 2) for word in dict.fromkeys(identifiers(query)) if not telling.isdisjoint(words_of(word)))

@@ -1,4 +1,4 @@
-"""What is weighed: a chunk as the index knows it, and a query weighed by the view that is searched."""
+"""A chunk as the index knows it, and a query weighed by the view that is searched."""
 
 from __future__ import annotations
 
@@ -97,13 +97,13 @@ class Asked:
     def nearest(self, part: str) -> float:
         """The weight of the query's word that this is, opens or continues: names abbreviate (`util`, `auth`)."""
         if part not in self._nearest:
-            longer = self._opened.get(part, 0.0) if len(part) >= SHORTEST_OPENING else 0.0
+            longer = self._prefix_weights.get(part, 0.0) if len(part) >= SHORTEST_OPENING else 0.0
             shorter = (self.weights.get(part[:end], 0.0) for end in range(SHORTEST_OPENING, len(part)))
             self._nearest[part] = max(self.weights.get(part, 0.0), longer, max(shorter, default=0.0))
         return self._nearest[part]
 
     @cached_property
-    def _opened(self) -> dict[str, float]:
+    def _prefix_weights(self) -> dict[str, float]:
         found: dict[str, float] = {}
         for word, weight in self.weights.items():
             for end in range(SHORTEST_OPENING, len(word)):

@@ -10,9 +10,6 @@ from codecairn.rank.score import Ranked
 from codecairn.rank.search import Question
 from codecairn.store.view import FileRow, View
 
-SHORT_KINDS = {"function": "fn"}
-"""Kinds as the tools about references spell them, where that is not how the others do."""
-
 _MOST_WORDS = 12
 
 
@@ -23,10 +20,10 @@ def reasons(ranked: Ranked) -> dict[str, str]:
         for signal, value in ranked.contributions.items()
         if signal != "bm25"
     }
-    return {"bm25_source": _matched(ranked.candidate), **said}
+    return {"bm25_source": _word_counts(ranked.candidate), **said}
 
 
-def _matched(each: Candidate) -> str:
+def _word_counts(each: Candidate) -> str:
     words = sorted(each.counts, key=lambda word: (-each.counts[word], word))
     if not words:
         return "chunks.body: no word of the query is in its text"
@@ -38,7 +35,7 @@ def _either(yes: str, no: str) -> Callable[[Candidate, float], str]:
     return lambda each, value: (yes if value else no).format(name=each.name, path=each.path, qualified=each.qualified)
 
 
-def _imported(importers: int) -> str:
+def _importers(importers: int) -> str:
     if not importers:
         return "no other file imports its file"
     return f"{importers} other files import its file" if importers > 1 else "one other file imports its file"
@@ -63,8 +60,8 @@ _REASONS: dict[str, Callable[[Candidate, float], str]] = {
     "folder": _either("the folders it lies in agree with the query: {path}", "no folder it lies in is in the query"),
     "path_mention": _either("the query spells the end of its path", "the query does not spell its path"),
     "coherence": _either("other parts of the file match too", "no other part of the file matches"),
-    "popularity": lambda each, _: _imported(each.imported_by),
-    "place": _either("it lies among tests, examples, or prose", "it is part of the product's own code"),
+    "popularity": lambda each, _: _importers(each.imported_by),
+    "place": _either("it lies among tests, examples, vendored code or prose", "it is part of the product's own code"),
     "superseded": _either("a newer version stands beside it", "no newer version stands beside it"),
     "floor": _either("penalties take no more than there is", "nothing to give back"),
     "diversity": _either(

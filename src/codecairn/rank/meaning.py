@@ -55,7 +55,7 @@ class Meaning:
 
 
 def vectors_of(view: View, encoders: Iterable[Encoder]) -> Vectors | None:
-    """What the first encoder made that has come to everything, else the one that came furthest."""
+    """The vectors of the first encoder that has encoded everything, else of the one that came furthest."""
     chunks = view.extent.chunks
     best: Vectors | None = None
     for encoder in encoders:

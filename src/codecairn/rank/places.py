@@ -1,4 +1,4 @@
-"""What a file has to say for its chunks: its name, its folder, how much of it matches, what kind of place it is."""
+"""Signals of a whole file for its chunks: its name, its folder, how much of it matches, its role."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import math
 import re
 from collections.abc import Iterable
 
-from codecairn.beside import Place, place_of
 from codecairn.cache import Memo
 from codecairn.rank.candidate import Asked
+from codecairn.roles import PROSE, Role, folder_role, role_of
 from codecairn.words import parts_of
 
 _GENERIC_STEMS = frozenset({"__init__", "__main__", "index", "init", "lib", "main", "mod"})
 _VERSION = re.compile(r"(^|.*/)v(\d+)/")
 SUPERSEDED = 0.3
-PENALTIES: dict[Place, float] = {"code": 0.0, "test": 0.8, "beside": 0.3, "prose": 0.4}
+PENALTIES: dict[Role, float] = {"test": 0.8, "vendored": 0.3, "example": 0.3, "benchmark": 0.3, "legacy": 0.3}
+_DOCUMENTATION, _PROSE = 0.3, 0.4
+"""A page of the documentation has more to say than a text that lies among the code."""
 
 
 def file_stem(path: str, asked: Asked) -> float:
@@ -54,8 +56,11 @@ def path_mention(path: str, asked: Asked) -> float:
 
 
 def penalty(path: str, language: str) -> float:
-    """What is kept beside the product's code is rarely where the product does something."""
-    return PENALTIES[place_of(path, language)]
+    """Files beside the product's code rarely do what the product does."""
+    role = role_of(path, language)
+    if role == "document" and folder_role(path) == "document":
+        return _DOCUMENTATION
+    return PENALTIES.get(role, _PROSE if language in PROSE else 0.0)
 
 
 def superseded(path: str, paths: Iterable[str], asked: Asked) -> bool:

@@ -1,4 +1,4 @@
-"""What a query asks for, known from the query alone."""
+"""The words, names and kinds that a query asks for, read from the query alone."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 
 from msgspec import Struct
 
+from codecairn.names.kinds import SPOKEN_KINDS
+from codecairn.names.qualified import last_part
 from codecairn.words import query_words, spelled
 
 FIRST_LINE = 3.0
@@ -13,8 +15,6 @@ FIRST_LINE = 3.0
 
 _NAME = re.compile(r"[\w$@]+(?:(?:\.|::|#|->|\\|/)[\w$@]+)*(?:\(\))?")
 _PATH = re.compile(r"[\w@.+-]*(?:/[\w@.+-]+)+|[\w@+-]+\.[a-zA-Z]{1,5}")
-_JOINTS = re.compile(r"\.|::|#|->|\\|/")
-_KINDS = frozenset({"class", "struct", "interface", "trait", "enum", "function", "method", "module", "type"})
 
 
 class Plan(Struct, frozen=True):
@@ -41,7 +41,7 @@ def planned(query: str) -> Plan:
     if len(lines) > 1:
         weights.update(dict.fromkeys(query_words(lines[0]), FIRST_LINE))
     written = spelled(text)
-    symbol = _JOINTS.split(text.removesuffix("()"))[-1] if _NAME.fullmatch(text) else ""
+    symbol = last_part(text.removesuffix("()")) if _NAME.fullmatch(text) else ""
     path = text.lower().removeprefix("./") if _PATH.fullmatch(text) else ""
     subject = lines[0] if lines else text
-    return Plan(text, weights, written, symbol, path, _KINDS & written, subject, len(lines) > 1)
+    return Plan(text, weights, written, symbol, path, SPOKEN_KINDS & written, subject, len(lines) > 1)

@@ -1,8 +1,8 @@
-"""The sum. What is added is what is explained.
+"""The score of a candidate: a sum of contributions, which are also its explanation.
 
 The `share` of a signal is the weight of the query's words it accounts for over the weight of all of them, so a signal
 means the same for a query of one word and for a report of a thousand characters. The total is the plain sum of the
-contributions. What a file has to say for itself (its name, its folder, how much of it matches) counts once, for its
+contributions. The signals of a whole file (its name, its folder, how much of it matches) count once, for its
 best chunk: the others give it back as the diversity penalty.
 
 Contributions are whole multiples of 2**-20, so that their sum is exact in whatever order it is taken, and cut down to
@@ -39,7 +39,7 @@ FILE_STEM, FOLDER, PATH_MENTION, COHERENCE, POPULARITY = 1.1, 0.6, 0.15, 0.2, 0.
 and took as much from words and meaning."""
 _GRAIN = 1 << 20
 REPEATED = 0.1
-"""What each further chunk of a file loses besides the file's own contributions."""
+"""Each further chunk of a file loses this much besides the file's own contributions."""
 
 _MOST_COHERENCE = sum(places.COHERENCE_DECAY**at for at in range(places.COHERENCE_DEPTH - 1))
 ATTAINABLE = sum(most for most, _ in CHUNK_SIGNALS.values()) + (
@@ -78,14 +78,14 @@ def rank(
     _put_first(plan, summed)
     meant = 0.0 if asked.nearest_similarity > 0 else SEMANTIC + SEMANTIC_BEST + SEMANTIC_FILE
     most = ATTAINABLE - meant + (NAMED + FIRST_NAMED if plan.symbol or plan.path else 0.0)
-    return [_ranked(each, given, most) for each, given in sorted(_diverse(summed), key=_falling)]
+    return [_sum_up(each, given, most) for each, given in sorted(_diverse(summed), key=_falling)]
 
 
 def rank_by_meaning(candidates: list[Candidate]) -> list[Ranked]:
     """Candidates by nothing but how near they are to the query, nearest first."""
     others = dict.fromkeys(CHUNK_SIGNALS, 0.0)
     near = [(each, others | {"semantic": _exact(max(0.0, each.similarity))}) for each in candidates]
-    return [_ranked(each, given, 1.0) for each, given in sorted(near, key=_falling)]
+    return [_sum_up(each, given, 1.0) for each, given in sorted(near, key=_falling)]
 
 
 def _put_first(plan: Plan, summed: list[tuple[Candidate, dict[str, float]]]) -> None:
@@ -134,7 +134,7 @@ def _diverse(summed: list[tuple[Candidate, dict[str, float]]]) -> Iterable[tuple
         yield each, given | {"diversity": 0.0 - back - _exact(REPEATED * earlier)}
 
 
-def _ranked(each: Candidate, given: dict[str, float], most: float) -> Ranked:
+def _sum_up(each: Candidate, given: dict[str, float], most: float) -> Ranked:
     total = sum(given.values())
     if total < 0:  # what is taken is never more than there is
         given, total = given | {"floor": -total}, 0.0

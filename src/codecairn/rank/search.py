@@ -6,23 +6,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
 from codecairn.cache import Cache
-from codecairn.errors import EncoderFailed, InvalidInput, OverlayNotReady, VersionDamaged
-from codecairn.index.live import ProjectIndex
-from codecairn.index.standing import Standing
-from codecairn.paths import printable
+from codecairn.errors import EncoderFailed, InvalidInput
+from codecairn.names.filters import Filters
 from codecairn.rank.candidate import Candidate, Statistics, rarity
-from codecairn.rank.filters import Filters
 from codecairn.rank.meaning import NO_VECTORS, Meaning, Vectors, vectors_of
 from codecairn.rank.plan import Plan, planned
 from codecairn.rank.score import Ranked, rank, rank_by_meaning
-from codecairn.store.layers import Layer
 from codecairn.store.version import ChunkRow, SymbolRow
-from codecairn.store.view import Extent, FileRow, Hit, Opened, View, viewing
+from codecairn.store.view import Extent, FileRow, Hit, View
 from codecairn.words import analysed, bare, words_of
 
 if TYPE_CHECKING:
@@ -34,7 +30,7 @@ _MOST_NAMED = 1000
 _BESIDE_SHARE = 0.2
 """Of the candidates, at most, for tests, examples and prose: in one list with the code they would fill it."""
 _MOST_WORDS = 48
-"""That are looked up, the weightiest first; all of them count in the score."""
+"""The index looks up so many words, the weightiest first; all of them count in the score."""
 _MEANING_SHARE = 0.5
 """Of the candidates, as many more for what is near in meaning, whatever its words."""
 _FIELDS = (("body", 1.0), ("name", 0.6), ("path", 0.3))
@@ -44,10 +40,6 @@ _FEW_WORDS = 12
 _RESULT_BYTES = 1_850
 _VIEW_BYTES = 8_000_000
 """At least, so that few are kept: each maps the vectors of its generation anew."""
-_TRIES = 3
-
-
-_Answer = TypeVar("_Answer")
 Mode = Literal["hybrid", "vector", "keyword"]
 
 
@@ -104,7 +96,7 @@ class Searcher:
         plan = planned(question.query)
         statistics = self._statistics(view, plan, state)
         meaning, warnings, is_lasting = self._meaning(view, plan, question, state)
-        proposed, is_capped = _proposed(view, plan, question, statistics, meaning)
+        proposed, is_capped = _propose(view, plan, question, statistics, meaning)
         by_words = question.mode != "vector"
         candidates = list(_candidates(view, plan, question.filters, proposed, with_named=by_words))
         candidates = _with_meaning(candidates, meaning)
@@ -160,16 +152,12 @@ def _candidates(
     view: View, plan: Plan, filters: Filters, proposed: list[Hit], *, with_named: bool
 ) -> Iterator[Candidate]:
     seen = set[tuple[int, int]]()
-    for file, number, symbol in _named(view, plan) if with_named else ():
+    for file, number, symbol in _candidates_by_name(view, plan) if with_named else ():
         if filters.keep_file(file) and filters.keep_symbol(file, symbol):
             chunk = view.chunk(file.id, number)
-            if symbol is None or chunk.symbol == symbol.number:
-                seen.add((file.id, number))
-                yield _candidate(view, plan, file, chunk, symbol)
-            else:
-                if chunk.symbol < 0:
-                    seen.add((file.id, number))  # the member says it all; the class around one is a result of its own
-                yield _member(view, plan, file, number, symbol)
+            if symbol is None or chunk.symbol in (symbol.number, -1):
+                seen.add((file.id, number))  # a member says it all, but the class around one is a result of its own
+            yield _candidate(view, plan, file, chunk, symbol)
     for hit in proposed:
         found = view.file(hit.file)
         if found is not None and (hit.file, hit.number) not in seen:
@@ -196,7 +184,7 @@ def _with_meaning(candidates: list[Candidate], meaning: Meaning | None) -> list[
     ]  # fmt: skip
 
 
-def _proposed(
+def _propose(
     view: View, plan: Plan, question: Question, statistics: Statistics, meaning: Meaning | None
 ) -> tuple[list[Hit], bool]:
     """The chunks to weigh, and whether there would have been more."""
@@ -233,11 +221,11 @@ def _is_wanted(view: View, plan: Plan, filters: Filters, hit: Hit) -> bool:
     file = view.file(hit.file)
     if file is None or not filters.keep_file(file):
         return False
-    return not filters.asks_of_symbols or bool(_told(view, plan, filters, file, view.chunk(file.id, hit.number)))
+    return not filters.asks_of_symbols or bool(_symbols_for(view, plan, filters, file, view.chunk(file.id, hit.number)))
 
 
-def _named(view: View, plan: Plan) -> Iterator[tuple[FileRow, int, SymbolRow | None]]:
-    """What has the very name or path that the query is, whatever the lexical index thinks of it, and its chunk."""
+def _candidates_by_name(view: View, plan: Plan) -> Iterator[tuple[FileRow, int, SymbolRow | None]]:
+    """Files and symbols whose very name or path is the query, each with its chunk."""
     for file, symbol in view.named(plan.symbol)[:_MOST_NAMED] if plan.symbol else ():
         number = _chunk_of(view.chunks(file.id), symbol)
         if number is not None:
@@ -257,15 +245,12 @@ def _chunk_of(chunks: list[ChunkRow], symbol: SymbolRow) -> int | None:
 
 def _of_chunk(view: View, plan: Plan, filters: Filters, file: FileRow, number: int) -> Iterator[Candidate]:
     chunk = view.chunk(file.id, number)
-    for symbol in _told(view, plan, filters, file, chunk):
-        if symbol is None or symbol.number == chunk.symbol:
-            yield _candidate(view, plan, file, chunk, symbol)
-        else:
-            yield _member(view, plan, file, number, symbol)
+    for symbol in _symbols_for(view, plan, filters, file, chunk):
+        yield _candidate(view, plan, file, chunk, symbol)
 
 
-def _told(view: View, plan: Plan, filters: Filters, file: FileRow, chunk: ChunkRow) -> list[SymbolRow | None]:
-    """What a chunk is found for: its own symbol. Where filters want others, those among the constants, fields and
+def _symbols_for(view: View, plan: Plan, filters: Filters, file: FileRow, chunk: ChunkRow) -> list[SymbolRow | None]:
+    """The symbol of a chunk. Where filters want others, those among the constants, fields and
     small functions inside it that they want, and that have a word of the query in their name."""
     own = view.symbol(file.id, chunk.symbol) if chunk.symbol >= 0 else None
     if filters.keep_symbol(file, own):
@@ -278,33 +263,27 @@ def _told(view: View, plan: Plan, filters: Filters, file: FileRow, chunk: ChunkR
     return [each for each in meant if _chunk_of(chunks, each) == chunk.number]
 
 
-def _counted(plan: Plan, words: list[str]) -> Mapping[str, int]:
+def _count_words(plan: Plan, words: list[str]) -> Mapping[str, int]:
     if len(plan.weights) > _FEW_WORDS:
         return Counter(filter(plan.weights.__contains__, words))
     return {word: times for word in plan.weights if (times := words.count(word))}
 
 
-def _member(view: View, plan: Plan, file: FileRow, number: int, symbol: SymbolRow) -> Candidate:
-    words = analysed(f"{symbol.signature} {symbol.doc[:_LONGEST_DOC]}").split()
-    return Candidate(
-        file=file.id, number=number, path=file.path, start_line=symbol.start_line, end_line=symbol.end_line,
-        kind=symbol.kind, name=symbol.name, qualified=symbol.path,
-        counts=_counted(plan, words),
-        documented=frozenset(analysed(symbol.doc[:_LONGEST_DOC]).split()) & plan.weights.keys(), length=len(words),
-        language=file.language, imported_by=view.importers(file.path), symbol=symbol.number,
-    )  # fmt: skip
-
-
 def _candidate(view: View, plan: Plan, file: FileRow, chunk: ChunkRow, symbol: SymbolRow | None) -> Candidate:
-    number = chunk.number
-    counts = _counted(plan, view.terms(file.id)[number].split())
-    documented = frozenset(analysed(symbol.doc[:_LONGEST_DOC]).split()) if symbol and symbol.doc else frozenset()
+    """A chunk; or a symbol inside it, by its own lines and by the words of its head and its comment."""
+    doc = symbol.doc[:_LONGEST_DOC] if symbol else ""
+    place: ChunkRow | SymbolRow = chunk
+    if symbol is not None and symbol.number != chunk.symbol:
+        place, words = symbol, analysed(f"{symbol.signature} {doc}").split()
+        length = len(words)
+    else:
+        words, length = view.terms(file.id)[chunk.number].split(), chunk.length
     return Candidate(
-        file=file.id, number=number, path=file.path, start_line=chunk.start_line, end_line=chunk.end_line,
+        file=file.id, number=chunk.number, path=file.path, start_line=place.start_line, end_line=place.end_line,
         kind=symbol.kind if symbol else "", name=symbol.name if symbol else "",
-        qualified=symbol.path if symbol else chunk.title, counts=counts,
-        documented=documented & plan.weights.keys(), length=chunk.length,
-        language=file.language, imported_by=view.importers(file.path), symbol=chunk.symbol,
+        qualified=symbol.path if symbol else chunk.title, counts=_count_words(plan, words),
+        documented=frozenset(analysed(doc).split()) & plan.weights.keys() if doc else frozenset(), length=length,
+        language=file.language, imported_by=view.importers(file.path), symbol=symbol.number if symbol else chunk.symbol,
     )  # fmt: skip
 
 
@@ -316,48 +295,3 @@ def _one_a_symbol(found: list[Ranked]) -> Iterable[Ranked]:
         if place[1] < 0 or place not in seen:
             seen.add(place)
             yield each
-
-
-def _identity(layer: Layer | None) -> tuple[str, str] | None:
-    return (layer.name, layer.head) if layer is not None else None
-
-
-def _replaced(layer: Layer) -> OverlayNotReady:
-    said = f"{printable(layer.name)} is no longer indexed as it was" if layer.name else "The index was replaced"
-    return OverlayNotReady(f"{said} when the call began", ref=layer.name or layer.ref, remedy="Call again.")
-
-
-def searching(index: ProjectIndex, opened: Opened, layer: Layer | None = None) -> Iterator[View]:
-    """A view of a ref's layer, or of the working tree's, and another one where the index moved on while it was used:
-    at most three. Raises where the layer that was found is another by now, or none: its commit is not shown there."""
-    ref = layer.id if layer is not None and layer.name else None
-    seen: Layer | None = None
-    for _ in range(_TRIES):
-        with viewing(opened.store, opened.lexical, str(index.root), index.damage.hidden, ref) as view:
-            if view is None or (ref is not None and _identity(view.layer) != _identity(layer)):
-                if seen is None and layer is not None:
-                    raise _replaced(layer)
-                return
-            yield view
-            seen = view.layer
-        now = opened.store.layer(seen.id)
-        if now is None or now.generation == seen.generation:
-            return
-
-
-def newest(index: ProjectIndex, stands: Standing, answer: Callable[[View], _Answer]) -> _Answer | None:
-    """What the newest view answers, less the files of which the index is damaged; None where nothing is indexed.
-    How the index stands says, too, what was left out."""
-    while stands.opened is not None:
-        found: _Answer | None = None
-        try:
-            with stands.opened.store.translating():  # an error of this loop's body does not pass through its generator
-                for view in searching(index, stands.opened, stands.layer):
-                    found = answer(view)
-        except VersionDamaged as error:
-            if not index.damage.note(error):
-                raise
-            stands.warnings.append(f"{error.message}, so it is left out. {error.remedy}")
-        else:
-            return found
-    return None

@@ -1,4 +1,4 @@
-"""What a chunk has to say for itself. Each signal is a share, in 0..1; `score.py` gives it its weight."""
+"""Signals of a chunk. Each is a share, in 0..1; `score.py` gives it its weight."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def bm25(each: Candidate, asked: Asked) -> float:
 
 
 REPORTED = 0.4
-"""What meaning counts in a report of several lines, of what it counts in a question: there the words say more."""
+"""In a report of several lines meaning counts this much of its weight in a question: there the words say more."""
 
 
 def semantic(each: Candidate, asked: Asked) -> float:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from codecairn.roles import is_vendored
 from codecairn.text import one_line
 
 Role = Literal["path", "strong", "dim", "mark", "added", "removed"]
@@ -101,6 +102,11 @@ def sentence(text: str, most: int = 160) -> str:
     head = " ".join(text.strip().split("\n\n", 1)[0].split())
     end = next((at + 1 for at in range(len(head)) if head[at] in ".!?" and head[at + 1 : at + 2] in ("", " ")), None)
     return clip(one_line(head[:end] if end and end > 20 else head), most)
+
+
+def vendored_note(path: str) -> str:
+    """What stands behind the path of somebody else's code."""
+    return " (vendored)" if is_vendored(path) else ""
 
 
 def name_in_file(qualified_name: str, path: str) -> str:

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from codecairn.reading import Fields, Reading, clip, extent, lines, name_in_file, one_of, sentence, share, state_lines
+from codecairn.reading import (
+    Fields,
+    Reading,
+    clip,
+    extent,
+    lines,
+    name_in_file,
+    one_of,
+    sentence,
+    share,
+    state_lines,
+    vendored_note,
+)
 from codecairn.reading.code import code_text
 from codecairn.text import one_line
 
@@ -85,6 +97,7 @@ def print_symbols(answer: Fields, reading: Reading) -> str:
 
 def _symbol(each: Fields, reading: Reading) -> str:
     place = reading.paint(f"{one_line(each['path'])}:{extent(each['line_start'], each['line_end'])}", "path")
+    place += vendored_note(each["path"])
     name = name_in_file(each["qualified_name"], each["path"])
     near = "" if each["match"] == "exact" else f"  ({each['match'].replace('_', ' ')})"
     head = f"{place}  {each['kind']} {reading.paint(name, 'strong')}{near}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from codecairn.reading import Fields, Reading, clip, fit, lines, name_in_file, one_of, share, state_lines
+from codecairn.reading import Fields, Reading, clip, fit, lines, name_in_file, one_of, share, state_lines, vendored_note
 from codecairn.reading.code import code_line
 from codecairn.text import one_line
 
@@ -90,7 +90,7 @@ def _line_of(row: Fields) -> tuple[str, int]:
 
 def _by_file(rows: Sequence[Fields], name: str, reading: Reading) -> Iterator[str]:
     for path, group in groupby(rows, key=lambda row: row["path"]):
-        yield reading.paint(one_line(path), "path")
+        yield reading.paint(one_line(path), "path") + vendored_note(path)
         yield from (_row(each, name, reading) for each in group)
 
 

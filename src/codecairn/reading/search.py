@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from codecairn.reading import Fields, Reading, clip, extent, lines, sentence, share, state_lines
+from codecairn.reading import Fields, Reading, clip, extent, lines, sentence, share, state_lines, vendored_note
 from codecairn.reading.code import code_line, dedented
 from codecairn.text import one_line
 
@@ -64,7 +64,7 @@ def _result(result: Fields, words: re.Pattern[str], reading: Reading) -> str:
     paint = reading.paint
     file, symbol = result["file"], result["symbol"]
     place = paint(f"{one_line(file['path'])}:{extent(file['start_line'], file['end_line'])}", "path")
-    head = f"{result['rank']}. {place}  {paint(_title(result), 'strong')}"
+    head = f"{result['rank']}. {place}{vendored_note(file['path'])}  {paint(_title(result), 'strong')}"
     about = f"   {sentence(symbol['doc_comment'])}" if symbol and symbol["doc_comment"].strip() else None
     if result["rank"] - reading.offset > _WHOLE:
         return f"{head}  {paint(clip(about, 110), 'dim')}" if about else head

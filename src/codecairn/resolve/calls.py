@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal, NamedTuple
 
-from codecairn.beside import place_of
 from codecairn.parse.facts import Site
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.oneness import declarations, home
 from codecairn.resolve.references import CONFIDENCE, Reference, references_to
 from codecairn.resolve.values import Definition, Resolver
+from codecairn.roles import is_product
 from codecairn.store.version import SymbolRow, link_table
 
 Direction = Literal["callers", "callees", "both"]
@@ -143,7 +143,7 @@ class Calls:
     def _is_beside(self, file: int) -> bool:
         """Whether it is no part of the product: what tests and examples call comes after what the product does."""
         row = self._engine.known.rows[file]
-        return place_of(row.path, row.language) != "code"
+        return not is_product(row.path, row.language)
 
     def _around(self, each: Reference) -> Node:
         return Node(each.file, _MODULE) if each.symbol < 0 else self.node(Definition(each.file, each.symbol))

@@ -11,7 +11,7 @@ import base64
 import msgspec
 from blake3 import blake3
 
-from codecairn.rank.filters import module_of, qualified_name
+from codecairn.names.qualified import module_of, qualified_name
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow
 

@@ -15,10 +15,10 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from codecairn.cancel import Cancel
+from codecairn.names.qualified import module_of
 from codecairn.parse.facts import Import
 from codecairn.parse.language import languages
 from codecairn.parse.name_rules import NameRules
-from codecairn.rank.filters import module_of
 from codecairn.resolve.known import Known, known
 from codecairn.resolve.modules import Modules
 from codecairn.resolve.packages import CONFIG

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from codecairn.cancel import Cancel
+from codecairn.names.filters import Filters
+from codecairn.names.lookup import Named, find
+from codecairn.names.qualified import readings
 from codecairn.parse.kinds import TYPES
-from codecairn.rank.filters import Filters
-from codecairn.rank.named import Named, find, readings
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.values import VARIABLES, Definition, Instance, Value
 from codecairn.store.view import View

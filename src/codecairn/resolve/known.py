@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from codecairn.cache import Cache
-from codecairn.rank.filters import module_of
+from codecairn.names.qualified import module_of
 from codecairn.resolve.packages import Manifests, manifests
 from codecairn.resolve.scope import FileScope
 from codecairn.store.version import SymbolRow, link_table

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from codecairn.names.qualified import module_of
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, TYPES
-from codecairn.rank.filters import module_of
 from codecairn.resolve.known import ASKED_FIRST
 from codecairn.resolve.rules import rules_of
 from codecairn.resolve.scope import FileScope

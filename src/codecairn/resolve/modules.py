@@ -7,9 +7,9 @@ import re
 from fnmatch import fnmatchcase
 from typing import Protocol
 
+from codecairn.names.qualified import module_of
 from codecairn.parse.language import family, languages
 from codecairn.parse.name_rules import NameRules
-from codecairn.rank.filters import module_of
 from codecairn.resolve.known import ASKED_FIRST, Known
 from codecairn.resolve.values import Module
 from codecairn.store.view import FileRow, View

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from codecairn.names.qualified import last_part
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.scope import FileScope, Variable
 from codecairn.resolve.values import (
@@ -230,7 +231,7 @@ class Names:
         """A type by its path, in a file or those that are one module with it."""
         for symbol in scope.types.get(path, ()):
             return Definition(scope.row.id, symbol.number)
-        name = re.split(r"[.:#\\/]+", path)[-1]
+        name = last_part(path)
         for row in self._engine.beside(scope, name):
             for symbol in self._engine.scope(row.id).types.get(path, ()):
                 return Definition(row.id, symbol.number)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from codecairn.errors import AmbiguousSymbol, SymbolNotFound
+from codecairn.names.lookup import find_exact, worth
+from codecairn.names.qualified import parts, qualified_name
 from codecairn.paths import printable
-from codecairn.rank.filters import qualified_name
-from codecairn.rank.named import worth
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.oneness import Candidate, definition_of, grouped
 from codecairn.resolve.values import Definition
 
-_JOINTS = re.compile(r"[.:#/\\]+|->")
 _MOST_LISTED = 50
 _MOST_SAID = 5
 MOST_ANSWERED = 5
@@ -51,29 +49,16 @@ def meanings(engine: Engine, name: str, path: str | None = None, line: int | Non
 def _groups(engine: Engine, name: str, path: str | None, line: int | None) -> list[list[Candidate]]:
     """The symbols of a name, the likeliest first: the product's own before tests, what has a body before what has
     none."""
-    wanted = _parts(name)
-    found = [each for each in engine.named(wanted[-1]) if _is_named(each, wanted)] if wanted else []
+    found = find_exact(engine.named, name)
     if path is not None:
         found = [each for each in found if each[0].path == path.removeprefix("./")]
     if line is not None:
         found = _nearest(found, line)
-    found = _type_or_constructor(_one_a_path(found), wanted)
+    found = _type_or_constructor(_one_a_path(found), parts(name))
     if not found:
         place = f" at {printable(path)}" + (f":{line}" if line else "") if path else ""
         raise SymbolNotFound(f"No symbol named {printable(name)}{place}", symbol_name=printable(name))
     return grouped(engine, sorted(found, key=lambda each: worth(*each)))
-
-
-def _parts(name: str) -> list[str]:
-    return [part for part in _JOINTS.split(name.strip().removesuffix("()")) if part]
-
-
-def _is_named(candidate: Candidate, wanted: list[str]) -> bool:
-    """Whether the parts end the symbol's qualified name, or its path after its file's."""
-    file, symbol = candidate
-    own = _parts(symbol.path)
-    places = (_parts(qualified_name(file, symbol)), _parts(file.path) + own, _parts(file.path)[:-1] + own)
-    return any(place[-len(wanted) :] == wanted for place in places)
 
 
 def _nearest(found: list[Candidate], line: int) -> list[Candidate]:
@@ -90,7 +75,7 @@ def _one_a_path(found: list[Candidate]) -> list[Candidate]:
     return list(kept.values())
 
 
-def _type_or_constructor(found: list[Candidate], wanted: list[str]) -> list[Candidate]:
+def _type_or_constructor(found: list[Candidate], wanted: tuple[str, ...]) -> list[Candidate]:
     """A type and what is in it by its own name, its constructor: the type is meant, unless the name is said twice."""
     numbers = {(file.id, symbol.number) for file, symbol in found}
     made = [each for each in found if (each[0].id, each[1].parent) in numbers]

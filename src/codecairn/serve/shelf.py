@@ -1,4 +1,4 @@
-"""Resources, prompts and completions over MCP: what `codecairn.resources` and `codecairn.prompts` have, in the
+"""Resources, prompts and completions over MCP: what `context/resources.py` and `context/prompts.py` have, in the
 protocol's words."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from codecairn import prompts, resources
+from codecairn.context import prompts, resources
 from codecairn.errors import CairnError, InvalidInput, NotFound
 from codecairn.paths import printable
 from codecairn.serve.jsonrpc import INVALID_PARAMS

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
+from codecairn.roles import DOCUMENT_EXTENSIONS, folder_role, form_of
 from codecairn.source.opening import OUTSIDE, Opened, open_inside, open_plain
 
 _ATTEMPTS = 4
@@ -181,23 +182,11 @@ def _trouble(error: OSError) -> str:
     return Skip.SPECIAL if error.errno == errno.ENXIO else Skip.UNREADABLE
 
 
-_PROSE = frozenset({"md", "mdx", "markdown", "rst", "txt", "adoc", "org", "tex"})
-"""Written a paragraph a line, and worth finding even where a program wrote it."""
-
-_DATA = frozenset(
-    {
-        "po", "pot", "xlf", "xliff", "arb", "svg", "csv", "tsv", "jsonl", "ndjson", "geojson", "topojson",
-        "lock", "map", "snap", "ambr", "log", "lockfile", "sum", "pbxproj", "ics", "vcf", "srt", "crt", "eps", "xbm",
-    }
-)  # fmt: skip
-_DATA_NAMES = frozenset(
-    {
-        "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "packages.lock.json", "project.assets.json",
-        "package.resolved", "conda-lock.yml",
-    }
-)  # fmt: skip
-_DATA_WHEN_LARGE = frozenset({"json", "json5", "xml", "html", "htm", "xhtml", "yaml", "yml", "ipynb", "plist", "txt"})
+_DATA_WHEN_LARGE = frozenset({"json", "json5", "xml", "html", "htm", "xhtml", "yaml", "yml", "ipynb", "plist"})
 _LARGE_DATA = 64 << 10
+_WORD = re.compile(rb"[A-Za-z\x80-\xff]{2,}(?=[\s,.;:!?)'\"`-]|$)")
+_FEWEST_WORDS, _SPOKEN, _FILLED = 4, 0.4, 0.97
+"""Of a line, and shares of the lines: Django's pages have 0.5 and 0.8, lists of words and tables have 0.1 and 1."""
 _LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 _MINIFIED_NAME = re.compile(r".+[.-]min\.(?:js|mjs|cjs|css|html)|.+\.bundle\.(?:js|css)")
@@ -205,10 +194,6 @@ _MINIFIED_FROM = 4 << 10
 _LONG_LINE = 300
 """Bytes a line, on average over the file. Source that people wrote stays under 60, tables of numbers under 150."""
 
-_GENERATED_NAME = re.compile(
-    r".+_pb2(?:_grpc)?\.pyi?|.+\.pb(?:\.gw|\.validate)?\.(?:go|cc|h|dart|swift)|.+\.(?:g|freezed|gr|mocks)\.dart"
-    r"|.+\.(?:designer|g|g\.i|generated)\.(?:cs|vb)|.+[._]generated\.\w+|zz_generated.*|.+_string\.gen\.\w+|bindata\.go"
-)
 _GENERATED_HEAD = 2 << 10
 _GENERATED = re.compile(
     rb"^[^\w@<\n]{0,12}(?:"
@@ -227,20 +212,30 @@ def classify(path: str, content: bytes) -> str | None:
     """Why a text is not one that people read and wrote: `data`, `minified` or `generated`; None where it is."""
     name = path.rpartition("/")[2].lower()
     extension = name.rpartition(".")[2]
-    if _is_data(path, name, extension, content):
+    form = form_of(path)
+    if form == "data" or _is_large_data(path, extension, content) or content.startswith(_LFS_POINTER):
         return "data"
-    if _MINIFIED_NAME.fullmatch(name) or (extension not in _PROSE and _is_dense(content)):
+    is_document = extension in DOCUMENT_EXTENSIONS
+    if _MINIFIED_NAME.fullmatch(name) or (not is_document and _is_dense(content)):
         return "minified"
-    if _GENERATED_NAME.fullmatch(name) or (extension not in _PROSE and _is_marked(content[:_GENERATED_HEAD])):
+    if form == "generated" or (not is_document and _is_marked(content[:_GENERATED_HEAD])):
         return "generated"
     return None
 
 
-def _is_data(path: str, name: str, extension: str, content: bytes) -> bool:
-    if extension in _DATA or name in _DATA_NAMES or "/__snapshots__/" in f"/{path}":
-        return True
-    large = len(content) > _LARGE_DATA and extension in _DATA_WHEN_LARGE
-    return large or content.startswith(_LFS_POINTER)
+def _is_large_data(path: str, extension: str, content: bytes) -> bool:
+    if len(content) <= _LARGE_DATA:
+        return False
+    is_plain = extension == "txt" and folder_role(path) != "document"
+    return extension in _DATA_WHEN_LARGE or (is_plain and not _is_prose(content))
+
+
+def _is_prose(content: bytes) -> bool:
+    """Whether people wrote a text for people: most of its lines have several words, and blank lines part it."""
+    lines = content.splitlines()
+    filled = [line for line in lines if line.strip()]
+    spoken = sum(len(_WORD.findall(line)) >= _FEWEST_WORDS for line in filled)
+    return spoken > len(filled) * _SPOKEN and len(filled) < len(lines) * _FILLED
 
 
 def _is_marked(head: bytes) -> bool:

@@ -19,11 +19,9 @@ RULE_NAMES = frozenset({walk.RULES, *walk.MARKS})
 class TreeSieve(walk.Sieve):
     """Takes entries of a tree below a prefix, keeps those that pass and counts the rest."""
 
-    def __init__(
-        self, prefix: str, guard: Guard, rules: Mapping[str, str], marked: Iterable[str], *, vendor: bool
-    ) -> None:
+    def __init__(self, prefix: str, guard: Guard, rules: Mapping[str, str], marked: Iterable[str]) -> None:
         self._texts = rules
-        super().__init__(Path(), guard, vendor=vendor)
+        super().__init__(Path(), guard, vendor=True)
         self._prefix = prefix
         self.mark(marked)
         self.entries: dict[str, Entry] = {}
@@ -68,13 +66,11 @@ def rule_files(entries: Iterable[Entry], prefix: str) -> dict[str, str]:
     return found
 
 
-def sieve_of(
-    git: Git, prefix: str, guard: Guard, rules: Mapping[str, str], cancel: Cancel, *, vendor: bool
-) -> TreeSieve:
+def sieve_of(git: Git, prefix: str, guard: Guard, rules: Mapping[str, str], cancel: Cancel) -> TreeSieve:
     """A sieve by these rule files."""
     names = {path: id_ for path, id_ in rules.items() if path.rpartition("/")[2] == walk.RULES}
     contents = dict(blobs(git, set(names.values()), cancel, most_bytes=walk.LARGEST_RULES))
     texts = {path: contents[id_] for path, id_ in names.items()}
     told = {path: data.decode("utf-8", "replace") for path, data in texts.items() if isinstance(data, bytes)}
     marked = (path.rpartition("/")[0] for path in rules if path not in names)
-    return TreeSieve(prefix, guard, told, marked, vendor=vendor)
+    return TreeSieve(prefix, guard, told, marked)

@@ -6,7 +6,8 @@ to run, the folder is walked here and its nested `.gitignore` files are read as 
 - a `.cairnignore` at any depth, in gitignore's syntax, leaves more out; its `!` takes back only what a `.cairnignore`
   left out, never what git ignores;
 - what the guard blocks is left out, and so are folders that only tools write (`__pycache__`, `.gradle`, a Python
-  environment, a folder marked as a cache by CACHEDIR.TAG) and, unless asked for, other people's code (`vendor/`);
+  environment, a folder marked as a cache by CACHEDIR.TAG) and, unless asked for, other people's code (`vendor/`) that
+  git does not track;
 - a link is never followed: what it leads to is listed under its own name, or is none of the project's business;
 - a submodule or a repository inside the repository is a project of its own. (A plain folder that holds repositories is
   one project with all of them.)
@@ -19,7 +20,6 @@ A listing opens nothing but ignore files; `content.py` reads what it lists.
 
 from __future__ import annotations
 
-import re
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,6 +32,7 @@ from typing import NamedTuple
 from codecairn.cancel import Cancel
 from codecairn.errors import NotARepository, RepositoryDenied
 from codecairn.paths import Guard, has_control, printable
+from codecairn.roles import is_vendored
 from codecairn.source.content import Content, Found, Skip, classify, read_text
 from codecairn.source.git import Git
 from codecairn.source.ignore import Rules
@@ -43,8 +44,6 @@ __all__ = [
     "Skip",
     "classify",
     "ignored_by_git",
-    "is_test",
-    "is_vendor",
     "list_files",
     "read_text",
 ]
@@ -77,52 +76,6 @@ TOOL_FOLDERS = frozenset(
 MARKS = ("pyvenv.cfg", "CACHEDIR.TAG")
 """A file of this name says that a tool wrote the whole folder it lies in."""
 
-VENDOR_FOLDERS = frozenset(
-    {
-        "vendor", "_vendor", "vendored", "third_party", "third-party", "thirdparty", "3rdparty", "bower_components",
-        "jspm_packages", "node_modules", "Pods", "Carthage", "Godeps", "site-packages", "dist-packages", ".venv",
-        ".bundle", ".yarn", "elm-stuff",
-    }
-)  # fmt: skip
-"""Compared with case: `Pods/` is CocoaPods', `pods/` is often a package about pods."""
-
-_TEST_FOLDERS = frozenset(
-    {
-        "test", "tests", "__tests__", "__mocks__", "__fixtures__", "__snapshots__", "spec", "specs", "testdata",
-        "test-data", "test_data", "unittest", "unittests", "e2e", "cypress",
-    }
-)  # fmt: skip
-_TEST_FOLDER = re.compile(r".*(?:[a-z0-9]|\.)Tests?")
-"""`AppTests`, `androidTest`, `Shop.Tests`; not `Contest`."""
-_NOT_CODE = frozenset({"md", "rst", "txt", "adoc", "json", "yaml", "yml", "toml", "xml", "html", "spec"})
-_TEST_STEM = re.compile(r"tests?|conftest|tests?[_-].+|.+[._-](?:tests?|specs?|unittests?|e2e|cy|SUITE)")
-_TEST_CLASS = {
-    **dict.fromkeys(("cs", "fs", "vb", "swift", "m", "mm", "cpp", "cc", "dart"), re.compile(r".+Tests?")),
-    **dict.fromkeys(("php", "kt", "kts", "groovy", "hs"), re.compile(r".+(?:Tests?|Spec|IT)|.*TestCase")),
-    "java": re.compile(r".+(?:Tests?|TestCase|IT)|Test[A-Z].*"),
-    "scala": re.compile(r".+(?:Tests?|Spec|Suite)"),
-}
-_TEST_EXTENSIONS = frozenset({"bats", "feature"})
-
-
-def is_test(path: str) -> bool:
-    """Whether a file is there to test others: by a whole folder's name, or by its own as its language spells it."""
-    *folders, name = path.split("/")
-    if any(folder.lower() in _TEST_FOLDERS or _TEST_FOLDER.fullmatch(folder) for folder in folders):
-        return True
-    stem, _, extension = name.rpartition(".")
-    if extension in _TEST_EXTENSIONS:
-        return True
-    if not stem or extension in _NOT_CODE:
-        return False
-    camel = _TEST_CLASS.get(extension)
-    return bool(_TEST_STEM.fullmatch(stem) or (camel and camel.fullmatch(stem)))
-
-
-def is_vendor(path: str) -> bool:
-    """Whether a file is a copy of somebody else's project: by a whole folder's name."""
-    return not VENDOR_FOLDERS.isdisjoint(path.split("/")[:-1])
-
 
 @dataclass(frozen=True)
 class Listing:
@@ -135,8 +88,8 @@ class Listing:
 def list_files(
     root: Path, git: Git, guard: Guard, cancel: Cancel, *, vendor: bool = False, only: Sequence[str] | None = None
 ) -> Listing:
-    """The candidates below a project root. `vendor` lists other people's code too, though never node_modules; `only`
-    asks about these paths and what lies below them."""
+    """The candidates below a project root. `vendor` lists vendored code that git does not track, too, though never
+    node_modules; `only` asks about these paths and what lies below them."""
     sieve = Sieve(root, guard, vendor=vendor)
     try:
         layout = git.layout(cancel)
@@ -173,17 +126,18 @@ def ignored_by_git(git: Git, cancel: Cancel) -> frozenset[str]:
 
 def _list_with_git(sieve: Sieve, git: Git, cancel: Cancel, only: Sequence[str] | None) -> None:
     below = ("--", *only) if only is not None else ()
-    output = git.read("ls-files", "-z", "--cached", "--others", "--exclude-standard", *below, cancel=cancel)
-    names = output.split(b"\0")
-    names.pop()  # what follows the last NUL
-    paths = sieve.named(dict.fromkeys(names))  # a conflicted file has an entry for each side
+    listed = git.read("ls-files", "-t", "-z", "--cached", "--others", "--exclude-standard", *below, cancel=cancel)
+    entries = listed.split(b"\0")
+    entries.pop()  # what follows the last NUL
+    paths = sieve.named(dict.fromkeys(entry[2:] for entry in entries))  # a conflicted file has an entry for each side
+    untracked = {entry[2:].decode("utf-8", "replace") for entry in entries if entry.startswith(b"? ")}
     marked = (head for head, _, name in (path.rpartition("/") for path in paths) if name in MARKS)
     sieve.mark(marked if only is None else sieve.marked_above(paths))
     for path in paths:
         if path.endswith("/"):
             sieve.excluded[NESTED] += 1
         else:
-            sieve.take(path)
+            sieve.take(path, is_tracked=path not in untracked)
     cancel.check()
 
 
@@ -233,9 +187,11 @@ class Sieve:
         if len(self.warnings) < _MOST_WARNINGS:
             self.warnings.append(text)
 
-    def take(self, path: str) -> None:
+    def take(self, path: str, *, is_tracked: bool = True) -> None:
         folder = self._folder(path.rpartition("/")[0])
         reason = folder.reason or self._unwanted(path, folder.rules)
+        if reason is None and not (is_tracked or self._vendor) and is_vendored(path):
+            reason = VENDORED
         if reason:
             self.excluded[reason] += 1
             return
@@ -286,8 +242,6 @@ class Sieve:
             return SECRET
         if name in TOOL_FOLDERS or path in self._marked:
             return CACHE
-        if not self._vendor and name in VENDOR_FOLDERS:
-            return VENDORED
         if rules.drops(path, folder=True):
             return IGNORED
         return self._is_linked(path)
@@ -329,7 +283,7 @@ class Sieve:
             if not is_showable(name):
                 self.excluded[UNNAMEABLE] += 1
             elif is_folder:
-                reason = self._folder(path).reason or (UNTRACKED if ignored.drops(path, folder=True) else None)
+                reason = self._folder(path).reason or self._unlisted(path, ignored)
                 if reason is None:
                     yield path, ignored
                 else:
@@ -338,6 +292,11 @@ class Sieve:
                 self.excluded[UNTRACKED] += 1
             else:
                 self.take(path)
+
+    def _unlisted(self, folder: str, ignored: Rules) -> str | None:
+        if not self._vendor and is_vendored(f"{folder}/"):
+            return VENDORED
+        return UNTRACKED if ignored.drops(folder, folder=True) else None
 
     def _entries(self, folder: str) -> dict[str, bool]:
         """The names in a folder, and whether each is a folder."""

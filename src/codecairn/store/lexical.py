@@ -26,8 +26,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from codecairn.beside import place_of
 from codecairn.errors import Busy, CairnError, IndexIncompatible
+from codecairn.roles import is_product
 from codecairn.store.footers import Footers
 from codecairn.store.version import FileVersion, unpacked_lines
 from codecairn.text import one_line
@@ -147,7 +147,7 @@ def _documents(version: FileVersion) -> Iterator[Any]:
 
     terms, uses = unpacked_lines(version.terms), unpacked_lines(version.uses)
     path = analysed(version.path)
-    place = "code" if place_of(version.path, version.language) == "code" else "beside"
+    place = "code" if is_product(version.path, version.language) else "beside"
     keys = [key_of(version.id), *([ON_BRANCH] if version.on_branch else [])]
     for chunk in version.chunks:
         symbol = version.symbols[chunk.symbol] if chunk.symbol >= 0 else None

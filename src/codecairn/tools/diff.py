@@ -16,17 +16,18 @@ from codecairn.diff.values import ChangeType, FileStatus, Place, SymbolChange
 from codecairn.diff.values import FileChange as Compared
 from codecairn.errors import MergeBaseFailed, OverlayNotReady, RefNotFound
 from codecairn.index.standing import LIVE, Standing
+from codecairn.names.filters import Filters, checked_path
+from codecairn.names.kinds import SHORT_KINDS
+from codecairn.names.qualified import qualified_name
 from codecairn.parse.kinds import CALLABLE
 from codecairn.project import Project
-from codecairn.rank.explain import SHORT_KINDS
-from codecairn.rank.filters import Filters, checked_path, qualified_name
 from codecairn.reading.changes import print_changes
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.resolve.references import Reference, references_to
 from codecairn.resolve.values import Definition
+from codecairn.roles import is_test
 from codecairn.source.refs import default_branch, tip_of
-from codecairn.source.walk import is_test
 from codecairn.store.index import IndexStore
 from codecairn.store.layers import Layer
 from codecairn.store.view import FileRow, View

@@ -11,7 +11,6 @@ from msgspec import Meta, Struct, structs
 
 from codecairn.errors import CairnError, OverlayNotReady, ParseFailed, RefNotFound
 from codecairn.files.read import FileText, extent_of, numbered, read_at, read_here
-from codecairn.files.roles import role_of
 from codecairn.index.standing import LIVE, Standing
 from codecairn.parse.deadline import SlowParse
 from codecairn.parse.tags import Imports, extract, imports_in
@@ -20,6 +19,7 @@ from codecairn.project import Project
 from codecairn.reading.files import print_file
 from codecairn.resolve.importers import imported
 from codecairn.resolve.rules import rules_of
+from codecairn.roles import main_role
 from codecairn.source.refs import resolve
 from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
@@ -159,7 +159,7 @@ class _Reader:
 
 def _facts(reader: _Reader, file: FileText) -> dict[str, Any]:
     said = {
-        "module": module_name(file.path, reader.project.name), "role": role_of(file.path, file.language),
+        "module": module_name(file.path, reader.project.name), "role": main_role(file.path),
         "lastModified": file.modified,
     }  # fmt: skip
     return {**said, "commit": reader.commit} if reader.commit else said

@@ -11,8 +11,8 @@ from msgspec import Meta, Struct, structs
 
 from codecairn.errors import NoEdgesAvailable
 from codecairn.index.standing import Standing
-from codecairn.rank.explain import SHORT_KINDS
-from codecairn.rank.filters import module_of, qualified_name
+from codecairn.names.kinds import SHORT_KINDS
+from codecairn.names.qualified import module_of, qualified_name
 from codecairn.reading.references import print_graph
 from codecairn.resolve.calls import Calls, Direction, Edge, Node, Walk
 from codecairn.resolve.engine import Engine

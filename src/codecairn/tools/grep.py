@@ -13,9 +13,9 @@ from codecairn.files.gitgrep import GitGrep
 from codecairn.files.grep import Engine, Found, Match, Query, Tally, Time, search
 from codecairn.files.ripgrep import Ripgrep
 from codecairn.files.scan import Scan
+from codecairn.names.globs import path_matcher
 from codecairn.paths import printable
 from codecairn.project import Project
-from codecairn.rank.filters import path_matcher
 from codecairn.reading.grep import print_grep
 from codecairn.source import process
 from codecairn.source.damage import listed

@@ -68,7 +68,7 @@ def index_codebase(
     path: ProjectPath = None,
     force_reindex: Annotated[bool, Meta(description="Build anew, unchanged files too")] = False,
     include_tests: Annotated[bool, Meta(description="Index test files")] = True,
-    include_vendor: Annotated[bool, Meta(description="Index vendored code")] = False,
+    include_vendor: Annotated[bool, Meta(description="Index vendored code that git does not track")] = False,
     ref: Annotated[str | None, Meta(description="Branch, tag or commit to index, without a checkout")] = None,
     workspace: UnlistedRoot = None,
 ) -> Indexed:

@@ -9,11 +9,12 @@ from itertools import islice
 
 from codecairn.cancel import Cancel
 from codecairn.errors import NotFound, SymbolNotFound
+from codecairn.names.filters import Filters
+from codecairn.names.lookup import find
+from codecairn.names.qualified import qualified_name
 from codecairn.nearness import MOST, nearest_paths, suggestion
 from codecairn.paths import printable
 from codecairn.project import Project
-from codecairn.rank.filters import Filters, qualified_name
-from codecairn.rank.named import find
 from codecairn.source.refs import is_repository
 from codecairn.source.walk import list_files
 from codecairn.store.view import View

@@ -9,14 +9,14 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from codecairn.beside import PROSE
 from codecairn.errors import NotFound
+from codecairn.names.kinds import SHORT_KINDS
 from codecairn.nearness import nearest_paths, suggestion
 from codecairn.parse.facts import Symbol
 from codecairn.paths import printable
 from codecairn.project import Project
-from codecairn.rank.explain import SHORT_KINDS
 from codecairn.reading.outline import print_outline
+from codecairn.roles import PROSE
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool

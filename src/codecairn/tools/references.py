@@ -8,11 +8,10 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, Struct, structs
 
-from codecairn.beside import place_of
 from codecairn.errors import InvalidInput, NoEdgesAvailable
 from codecairn.index.standing import Standing
-from codecairn.rank.explain import SHORT_KINDS
-from codecairn.rank.filters import module_of, qualified_name
+from codecairn.names.kinds import SHORT_KINDS
+from codecairn.names.qualified import module_of, qualified_name
 from codecairn.reading.references import kind_order, print_references
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.identity import stable_id, symbol_id
@@ -20,7 +19,7 @@ from codecairn.resolve.oneness import references_to_all
 from codecairn.resolve.pick import Meaning, meanings
 from codecairn.resolve.references import Found, Reference, Unresolved
 from codecairn.resolve.values import Definition
-from codecairn.source.walk import is_test
+from codecairn.roles import is_product, is_test
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
@@ -134,7 +133,7 @@ def weigh(engine: Engine, found: list[Meaning]) -> list[tuple[Definition, Found]
 
     def order(each: tuple[Definition, Found]) -> tuple[bool, int]:
         row = rows[each[0].file]
-        return place_of(row.path, row.language) != "code", -len(each[1].references)
+        return not is_product(row.path, row.language), -len(each[1].references)
 
     return sorted(weighed, key=order)
 

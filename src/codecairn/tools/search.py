@@ -10,15 +10,19 @@ from msgspec import Meta, Struct
 
 from codecairn.errors import EmptyQuery, ResultNotFound
 from codecairn.index.standing import Standing
+from codecairn.names.filters import Filters, checked_language, checked_path
+from codecairn.names.globs import glob
+from codecairn.names.kinds import SHORT_KINDS
+from codecairn.names.qualified import module_of, package_of, qualified_name
 from codecairn.nearness import nearest_paths, suggestion
 from codecairn.paths import printable
 from codecairn.project import Project
-from codecairn.rank.explain import SHORT_KINDS, reasons, what_it_lacked
-from codecairn.rank.filters import Filters, checked_language, checked_path, glob, module_of, package_of, qualified_name
+from codecairn.rank.explain import reasons, what_it_lacked
 from codecairn.rank.score import Ranked
 from codecairn.rank.search import CANDIDATES, Mode, Question
 from codecairn.rank.show import extent_of, shown
 from codecairn.reading.search import print_explanation, print_search
+from codecairn.roles import is_vendored
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
@@ -60,6 +64,7 @@ class FoundFile(Struct, frozen=True, kw_only=True):
     start_line: int
     end_line: int
     language: str
+    vendored: bool
 
 
 class SearchResult(Struct, frozen=True, kw_only=True):
@@ -211,7 +216,7 @@ def _result(view: View, ranked: Ranked, place: int) -> SearchResult:
         ) if symbol else None,
         file=FoundFile(
             path=file.path, package=package_of(file), start_line=text.start_line, end_line=text.end_line,
-            language=file.language,
+            language=file.language, vendored=is_vendored(file.path),
         ),
         source_layer=view.source_layer(file.path, file.id), content=text.content,
         context_before=text.before, context_after=text.after, content_cut=text.is_cut,

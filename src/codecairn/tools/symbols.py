@@ -8,13 +8,14 @@ from msgspec import Meta, Struct
 
 from codecairn.cancel import Cancel
 from codecairn.errors import InvalidInput, SymbolNotFound
+from codecairn.names.filters import Filters, checked_language, checked_path
+from codecairn.names.kinds import SHORT_KINDS
+from codecairn.names.lookup import Match, Named, find
+from codecairn.names.qualified import qualified_name
 from codecairn.nearness import nearest, suggestion
 from codecairn.parse.kinds import KINDS
 from codecairn.paths import has_control, printable
-from codecairn.rank.bodies import Body, body_of, head_of
-from codecairn.rank.explain import SHORT_KINDS
-from codecairn.rank.filters import Filters, checked_language, checked_path, qualified_name
-from codecairn.rank.named import Match, Named, find
+from codecairn.rank.show import Body, body_of, head_of
 from codecairn.reading.outline import print_symbols
 from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.resolve.inherited import inherited

@@ -10,10 +10,10 @@ from typing import Annotated, TypeVar
 from msgspec import Meta
 
 from codecairn.errors import InvalidInput, NotFound, NotReady
+from codecairn.index import views as index_views
 from codecairn.index.overlays import note_ref_use
 from codecairn.index.standing import Standing, standing
 from codecairn.project import Project
-from codecairn.rank import search
 from codecairn.store.layers import Layer
 from codecairn.store.view import View
 from codecairn.tools import Call
@@ -92,7 +92,7 @@ def newest(stands: Standing, project: Project, answer: Callable[[View], _Answer]
     if is_first_run(stands) and not files_indexed(stands):
         return None
     with searched(stands, project):
-        return search.newest(project.index, stands, answer)
+        return index_views.newest(project.index, stands, answer)
 
 
 @contextmanager

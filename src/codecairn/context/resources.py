@@ -1,4 +1,4 @@
-"""The resources: what a client may read without calling a tool. Markdown, and bounded: what was left out is counted.
+"""The resources: pages that a client reads without calling a tool. They are bounded, and count what they leave out.
 
     context://project/overview     what the project is, how it is laid out, what much of it rests on, what moves in it
     context://module/{name}        one module, by its folder's name or path
@@ -14,16 +14,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from codecairn.context.markdown import bare_page, module_page, overview_page
-from codecairn.context.modules import Known, ModulePages, completions, module_pages
+from codecairn.context.memory_pages import MOST_SESSIONS, discovery_section, session_page, sessions_page
+from codecairn.context.modules import completions, module_page, modules_called
 from codecairn.context.openings import readme_of
-from codecairn.context.overview import overview
+from codecairn.context.overview import bare_page, overview_page
 from codecairn.context.stack import manifests
-from codecairn.context.survey import Survey, survey
+from codecairn.context.survey import Known, Module, Survey, survey
 from codecairn.errors import NotFound
 from codecairn.memory.drift import verdict
 from codecairn.memory.sessions import topics
-from codecairn.notes import MOST_SESSIONS, discovery_section, session_page, sessions_page
 from codecairn.paths import printable
 from codecairn.project import Project
 from codecairn.store.discoveries import DiscoveryRow
@@ -53,7 +52,7 @@ class Resource:
         return self.uri.endswith(_VARIABLE)
 
     def variable(self, uri: str) -> str | None:
-        """What stands for the variable in an address, empty where there is none; None where it is not of this kind."""
+        """The value of the variable in an address, empty where there is none; None for an address of another kind."""
         if not self.is_template:
             return "" if uri == self.uri else None
         start = self.uri.removesuffix(_VARIABLE)
@@ -75,16 +74,14 @@ def known_of(call: Call, project: Project, view: View) -> Known:
     return Known(surveyed, uses, project.recent_changes.churn(call.cancel), project.catalog.current())
 
 
-def read_overview(call: Call, variable: str = "") -> str:
-    del variable
+def read_overview(call: Call, _: str = "") -> str:
     project = call.project
     stands = looked_at(call, project)
     found = manifests(project.root, project.guard)
 
     def answer(view: View) -> str:
-        known = known_of(call, project, view)
-        value = overview(view, known.survey, known.uses, known.churn, found, known.catalog)
-        return overview_page(value, [_discoveries(project, view, project.discoveries.all())], stands)
+        notes = [_discoveries(project, view, project.discoveries.all())]
+        return overview_page(view, known_of(call, project, view), found, notes, stands)
 
     page = newest(stands, project, answer)
     return page if page is not None else bare_page(project.name, readme_of(project.root, project.guard), found, stands)
@@ -95,9 +92,10 @@ def read_module(call: Call, name: str) -> str:
     stands = looked_at(call, project)
 
     def answer(view: View) -> str:
-        pages = module_pages(view, known_of(call, project, view), name, call.cancel)
-        about = [each for each in project.discoveries.all() if _is_about(each, pages)]
-        return module_page(pages, [_discoveries(project, view, about)], stands)
+        known = known_of(call, project, view)
+        shown, others = modules_called(known.survey, name)
+        notes = [_discoveries(project, view, [row for row in project.discoveries.all() if _is_about(row, shown)])]
+        return module_page(view, known, shown, others, notes, stands, call.cancel)
 
     page = newest(stands, project, answer)
     if page is None:
@@ -105,45 +103,43 @@ def read_module(call: Call, name: str) -> str:
     return page
 
 
-def _is_about(row: DiscoveryRow, pages: ModulePages) -> bool:
+def _is_about(row: DiscoveryRow, modules: list[Module]) -> bool:
     """A discovery of the module, unless it is bound to a file of another folder of the same name."""
     if row.path is None:
-        return row.module is not None and row.module.casefold() == pages.name.casefold()
-    return row.path.rpartition("/")[0] in {each.module.folder for each in pages.pages}
+        return row.module is not None and row.module.casefold() == modules[0].name.casefold()
+    return row.path.rpartition("/")[0] in {each.folder for each in modules}
 
 
 def _discoveries(project: Project, view: View, rows: list[DiscoveryRow]) -> str:
     return discovery_section(rows, lambda row: verdict(row, view, project.root))
 
 
-def read_session(call: Call, variable: str = "") -> str:
-    del variable
+def read_session(call: Call, _: str = "") -> str:
     sessions = call.registry.sessions
     row = sessions.current(call.connection, call.project)
     return session_page(row, topics(row) if row else [], sessions.clock())
 
 
-def read_sessions(call: Call, variable: str = "") -> str:
-    del variable
+def read_sessions(call: Call, _: str = "") -> str:
     sessions = call.registry.sessions
     rows = sessions.recent(call.project, MOST_SESSIONS)
     return sessions_page([(row, topics(row)) for row in rows], sessions.clock())
 
 
 def module_names(call: Call, typed: str) -> list[str]:
-    found = _surveyed(call)
+    found = _survey(call)
     return completions(found, typed) if found is not None else []
 
 
 def listed_modules(call: Call) -> Iterator[tuple[str, str]]:
     """The weightiest modules of the product, each once, by address and folder; none while nothing is indexed."""
-    found = _surveyed(call)
-    modules = [each for each in found.modules if each.place == "code"] if found is not None else []
+    found = _survey(call)
+    modules = [each for each in found.modules if each.role == "source"] if found is not None else []
     for each in modules[:_MODULES_LISTED]:
         yield f"{_MODULE}{each.folder or each.name}", each.folder or "."
 
 
-def _surveyed(call: Call) -> Survey | None:
+def _survey(call: Call) -> Survey | None:
     project = call.project
     return newest(glance(call, project), project, lambda view: survey(view, project.name))
 

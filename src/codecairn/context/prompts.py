@@ -10,18 +10,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from codecairn.context.markdown import code, rule_row, section
+from codecairn.context.memory_pages import discovery_section
+from codecairn.context.modules import completing
 from codecairn.context.overview import binding_rules
+from codecairn.context.resources import module_names, read_module, read_overview
 from codecairn.errors import Busy, InvalidInput, NotReady
 from codecairn.history.branch import BranchChanges, branch_changes, ref_names
 from codecairn.history.page import diff_page
 from codecairn.index.standing import LIVE
 from codecairn.memory.drift import verdict
-from codecairn.nearness import nearest
-from codecairn.notes import discovery_section
+from codecairn.nearness import nearest, suggestion
 from codecairn.paths import printable
 from codecairn.project import Project
 from codecairn.reading import DEFAULT_CHARACTERS
-from codecairn.resources import module_names, read_module, read_overview
 from codecairn.store.view import View
 from codecairn.text import one_line
 from codecairn.tools import Call, render
@@ -53,8 +54,7 @@ class Prompt:
 def found(name: str) -> Prompt:
     known = {each.name: each for each in PROMPTS}
     if name not in known:
-        near = nearest(name, known, 1)
-        remedy = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
+        remedy = suggestion(nearest(name, known, 1), f"There are {', '.join(known)}.")
         raise InvalidInput(f"No such prompt: {printable(name)}", param="name", remedy=remedy)
     return known[name]
 
@@ -100,7 +100,7 @@ find_references, name files and lines, and check instead of guessing."""
 def _review(call: Call, given: Given) -> str:
     project = call.project
     changes = branch_changes(project.git, project.guard, given.get("base"), given.get("head"), call.cancel)
-    touched, known = _touched(call, given), _known(call, project, changes)
+    touched, known = _changes(call, given), _discoveries(call, project, changes)
     parts = [_REVIEW, _commits(changes), touched, _rules(project), known]
     shown = render.diff(diff_page(changes.changes, None, DEFAULT_CHARACTERS), {})
     return "\n\n".join([*(part for part in parts if part), "---", shown])
@@ -114,9 +114,9 @@ def _commits(changes: BranchChanges) -> str:
     return section(f"Commits of {head}, {where}", listed or ["- none"], more, "or further commits: git_log")
 
 
-def _touched(call: Call, given: Given) -> str:
-    """What diff_context says of it, what is called most first; nothing where nothing is indexed yet. Where another
-    process writes the index, what a ref lacks in it cannot be added now: that is said."""
+def _changes(call: Call, given: Given) -> str:
+    """The changes of diff_context, the most called first; nothing where nothing is indexed yet. While another process
+    writes the index, a ref cannot be added to it: the section says so."""
     asked = {"base_ref": given.get("base"), "head_ref": given.get("head") or LIVE, "limit": _MOST_TOUCHED}
     try:
         found: DiffContext = call.registry.tools["diff_context"].handler(call, **asked)
@@ -126,17 +126,17 @@ def _touched(call: Call, given: Given) -> str:
         return section(_TOUCHED, [f"- not known now: {error.message}. Ask diff_context for it later."], 0, "")
     ordered = sorted(found.changes, key=lambda each: -(each.callers_at_base or each.callers_at_head or 0))
     more = found.total_changes - len(ordered)
-    return section(_TOUCHED, map(_touched_row, ordered), more, "changes: diff_context")
+    return section(_TOUCHED, map(_change_row, ordered), more, "changes: diff_context")
 
 
-def _touched_row(change: ChangedSymbol) -> str:
+def _change_row(change: ChangedSymbol) -> str:
     record = change.after or change.before
     assert record is not None
-    said = ", ".join([change.change_type, *(word for word, is_so in _told(change) if is_so)])
+    said = ", ".join([change.change_type, *(word for word, is_so in _change_facts(change) if is_so)])
     return f"- {code(record.qualified_name)} {record.kind}, {code(f'{change.path}:{record.line_start}')}: {said}"
 
 
-def _told(change: ChangedSymbol) -> list[tuple[str, bool]]:
+def _change_facts(change: ChangedSymbol) -> list[tuple[str, bool]]:
     before, after = change.callers_at_base, change.callers_at_head
     return [
         (f"renamed from {code(change.renamed_from or '')}", change.renamed_from is not None),
@@ -161,7 +161,7 @@ def _rules(project: Project) -> str:
     return section("Rules that bind", map(rule_row, shown), len(binding) - len(shown), "rules: instructions_list")
 
 
-def _known(call: Call, project: Project, changes: BranchChanges) -> str:
+def _discoveries(call: Call, project: Project, changes: BranchChanges) -> str:
     rows = project.discoveries.on_paths(each.path for each in changes.changes.files)
 
     def answer(view: View | None) -> str:
@@ -171,9 +171,7 @@ def _known(call: Call, project: Project, changes: BranchChanges) -> str:
 
 
 def _refs(call: Call, typed: str) -> list[str]:
-    names = ref_names(call.project.git, call.cancel)
-    begins = [each for each in names if each.startswith(typed)]
-    return begins + [each for each in names if typed in each and each not in begins]
+    return completing(ref_names(call.project.git, call.cancel), typed)
 
 
 _REVIEW = """\

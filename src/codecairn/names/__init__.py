@@ -1,0 +1,1 @@
+"""Names of symbols, modules, kinds and files: how they are written, taken apart and found."""
