@@ -18,7 +18,7 @@ from codecairn.index.digest import LARGEST_FILE, Outcome, digest_blob, reader_ve
 from codecairn.parse.language import languages
 from codecairn.paths import Guard
 from codecairn.source.content import Skip
-from codecairn.source.git import Git
+from codecairn.source.git import Git, names_of
 from codecairn.source.objects import Blob, Entry, TooLarge, TreeChange, blobs, tree_changes, worktree_changes
 from codecairn.source.trees import TreeSieve, sieve_of
 from codecairn.source.walk import is_test
@@ -82,8 +82,7 @@ class Comparison:
 
     def _untracked(self, told: set[str]) -> Iterator[TreeChange]:
         """Files of the working tree that git does not track, and the index does."""
-        listed = self.git.read("ls-files", "-z", "--full-name", cancel=self.cancel)
-        tracked = set(listed.decode("utf-8", "surrogateescape").split("\0"))
+        tracked = set(names_of(self.git.read("ls-files", "-z", "--full-name", cancel=self.cancel)))
         for path in self.store.manifest(self.head.id):
             whole = self._prefix + path
             if whole not in tracked and whole not in told:

@@ -17,7 +17,7 @@ from codecairn.cache import Cache
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError
 from codecairn.paths import Guard
-from codecairn.source.failures import failure
+from codecairn.source.failures import output_of
 from codecairn.source.git import Git
 from codecairn.text import decoded
 
@@ -74,9 +74,7 @@ def _counted(git: Git, guard: Guard, head: str, cancel: Cancel) -> Churn:
         "--", *([] if layout.whole else ["."]),
         cancel=cancel, enough=lambda _: time.monotonic() > deadline,
     )  # fmt: skip
-    if finished.status != 0 and not finished.stopped_early:
-        raise failure(finished)
-    return _churn(finished.output, guard, is_whole=not finished.stopped_early)
+    return _churn(output_of(finished), guard, is_whole=not finished.stopped_early)
 
 
 def _churn(output: bytes, guard: Guard, *, is_whole: bool) -> Churn:

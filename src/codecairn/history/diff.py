@@ -21,8 +21,7 @@ from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, NotARepository
 from codecairn.history.log import STATUS
 from codecairn.paths import Guard, printable
-from codecairn.source.damage import in_pieces, listed, object_named
-from codecairn.source.failures import REPAIR, damage, failure, lacks_objects
+from codecairn.source.failures import REPAIR, damage, failure, in_pieces, lacks_objects, listed, object_named
 from codecairn.source.git import Git, Layout
 from codecairn.source.objects import FOLDER, tree_changes, worktree_changes
 from codecairn.source.process import Finished

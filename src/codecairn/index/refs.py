@@ -20,7 +20,7 @@ from codecairn.errors import CairnError, Cancelled
 from codecairn.index.blobs import read_entries
 from codecairn.index.digest import all_readers
 from codecairn.index.overlays import drop_gone
-from codecairn.source.damage import listed as names
+from codecairn.source.failures import listed as names
 from codecairn.source.git import OBJECT_ID
 from codecairn.source.objects import FOLDER, Entry, tree, tree_changes
 from codecairn.source.refs import Tip, default_branch, tips

@@ -20,16 +20,15 @@ Nothing outside the project is read: a link counts only if it leads to a file in
 from __future__ import annotations
 
 import codecs
-import ctypes
+import contextlib
 import os
 import stat
-import struct
 import sys
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -295,31 +294,21 @@ def _changed(old: Mapping[str, Reading], new: Mapping[str, Reading]) -> bool:
 class _Events:
     """Linux tells when something in a folder changed; `any` is False where nobody can tell."""
 
-    _MASK = 0x2 | 0x4 | 0x8 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800  # modify … move_self
-    _IGNORED = 0x8000
-    _HEAD = struct.Struct("iIII")
-
     def __init__(self) -> None:
-        self._descriptor = -1
+        self._kernel: Any = None
         self._watched: Stamp = ()
 
     @property
     def watching(self) -> bool:
-        return self._descriptor >= 0
+        return bool(self._watched)
 
     def any(self) -> bool:
-        if self._descriptor < 0:
+        if self._kernel is None:
             return False
-        try:
-            events = os.read(self._descriptor, 1 << 16)
-        except BlockingIOError:
-            return False
-        except OSError:
+        events = self._kernel.read()
+        if any(event.is_last for event in events):
             self.close()
-            return True
-        if self._tells_of_the_end(events):
-            self.close()
-        return True
+        return bool(events)
 
     def watch(self, path: Path, folder: Stamp) -> None:
         """Watch the folder that now stands at the path; where it is the one watched already, go on."""
@@ -328,34 +317,17 @@ class _Events:
             return
         self.close()
         if sys.platform == "linux" and identity:
-            self._descriptor = self._added(path)
-            self._watched = identity if self.watching else ()
+            from codecairn.source.inotify import Kernel  # noqa: PLC0415 - there is none elsewhere
+
+            with contextlib.suppress(OSError):
+                self._kernel = Kernel()
+                self._kernel.add(str(path.resolve()))
+                self._watched = identity
 
     def close(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-        self._descriptor, self._watched = -1, ()
-
-    def _added(self, path: Path) -> int:
-        try:
-            libc = ctypes.CDLL(None, use_errno=True)
-            descriptor: int = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-            if descriptor >= 0 and libc.inotify_add_watch(descriptor, os.fsencode(path), self._MASK) < 0:
-                os.close(descriptor)
-                return -1
-        except (OSError, AttributeError):
-            return -1
-        return descriptor
-
-    def _tells_of_the_end(self, events: bytes) -> bool:
-        """The watched folder was removed: an event of its own says that none will follow."""
-        at = 0
-        while at < len(events):
-            _, mask, _, length = self._HEAD.unpack_from(events, at)
-            if mask & self._IGNORED:
-                return True
-            at += self._HEAD.size + length
-        return False
+        if self._kernel is not None:
+            self._kernel.close()
+        self._kernel, self._watched = None, ()
 
     def __del__(self) -> None:
         self.close()

@@ -21,8 +21,8 @@ from typing import IO, NamedTuple
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, TimedOut
 from codecairn.source import process
-from codecairn.source.failures import REPAIR, failure, lacks_objects
-from codecairn.source.git import OBJECT_ID, Git
+from codecairn.source.failures import REPAIR, failure, lacks_objects, output_of
+from codecairn.source.git import OBJECT_ID, Git, names_of
 
 FOLDER = 0o040000
 LINK = 0o120000
@@ -99,9 +99,18 @@ def tree(git: Git, commit: str, prefix: str, cancel: Cancel) -> list[Entry]:
         finished = git.run(*listing, *within, cancel=cancel)
     if finished.status != 0 and lacks_objects(finished):
         return list(_tree_around_gaps(git, f"{commit}:{prefix.rstrip('/')}", prefix, cancel))
-    if finished.status != 0:
-        raise failure(finished)
-    return [_entry(each) for each in _split(finished.output)]
+    return [_entry(each) for each in names_of(output_of(finished))]
+
+
+def entry_at(git: Git, commit: str, path: str, cancel: Cancel) -> Entry | None:
+    """What a commit holds at a path from the project's root; None where it holds nothing there."""
+    listed = git.read("ls-tree", "-z", "--long", "--end-of-options", commit, "--", path, cancel=cancel)
+    return next(map(_entry, names_of(listed)), None)
+
+
+def read_blob(git: Git, name: str, cancel: Cancel) -> bytes:
+    """One blob, by its id or as `commit:path`; many are read faster by `blobs`."""
+    return git.read("cat-file", "blob", name, cancel=cancel)
 
 
 def _tree_around_gaps(git: Git, whole: str, prefix: str, cancel: Cancel) -> Iterator[Entry]:
@@ -115,16 +124,12 @@ def _tree_around_gaps(git: Git, whole: str, prefix: str, cancel: Cancel) -> Iter
             finished = git.run("ls-tree", "-z", "--end-of-options", folder.id, cancel=cancel)
             if finished.status != 0 and folder.id == whole:
                 raise failure(finished)
-        entries = [each._replace(path=above + each.path) for each in map(_entry, _split(finished.output))]
+        entries = [each._replace(path=above + each.path) for each in map(_entry, names_of(finished.output))]
         if finished.status != 0:
             yield folder
             continue
         waiting += [each for each in reversed(entries) if each.mode == FOLDER]
         yield from (each for each in entries if each.mode != FOLDER)
-
-
-def _split(output: bytes) -> list[str]:
-    return output.decode("utf-8", "surrogateescape").split("\0")[:-1]
 
 
 def _entry(line: str) -> Entry:
@@ -145,9 +150,7 @@ def tree_changes(
         finished = git.run(*asked, "--find-renames=100%", *within, cancel=cancel)
     if finished.status != 0 and lacks_objects(finished):
         return list(_changes_around_gaps(tree(git, old, prefix, cancel), tree(git, new, prefix, cancel)))
-    if finished.status != 0:
-        raise failure(finished)
-    return list(_changes(iter(_split(finished.output))))
+    return list(_changes(iter(names_of(output_of(finished)))))
 
 
 def _changes_around_gaps(old: list[Entry], new: list[Entry]) -> Iterator[TreeChange]:
@@ -175,9 +178,7 @@ def worktree_changes(git: Git, commit: str, cancel: Cancel, *, prefix: str = "")
         finished = git.run(*asked, *within, cancel=cancel, tree=files)
         if finished.status != 0 and lacks_objects(finished):
             finished = git.run(*asked[:-1], "--no-renames", *within, cancel=cancel, tree=files)
-    if finished.status != 0:
-        raise failure(finished)
-    return list(_changes(iter(_split(finished.output))))
+    return list(_changes(iter(names_of(output_of(finished)))))
 
 
 def _below(git: Git, prefix: str, cancel: Cancel) -> list[str]:

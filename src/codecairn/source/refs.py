@@ -48,8 +48,7 @@ def resolve(git: Git, ref: str, cancel: Cancel, *, param: str, complaint: str) -
 def _full_name(git: Git, ref: str, cancel: Cancel) -> str:
     """Empty for what moves with another ref, such as `main~2`, and for a bare commit."""
     asked = ("rev-parse", "--symbolic-full-name", "--verify", "--quiet", "--end-of-options", ref)
-    said = git.run(*asked, cancel=cancel).output.decode("utf-8", "replace").split()
-    return next((each for each in said if each.startswith("refs/")), "")
+    return next((each for each in git.ask(*asked, cancel=cancel).split() if each.startswith("refs/")), "")
 
 
 def _short(full: str) -> str:
@@ -61,14 +60,14 @@ def commit_of(git: Git, name: str, cancel: Cancel) -> str | None:
     """The commit of a ref by the name it is known by; None where there is no such ref (any more)."""
     if OBJECT_ID.fullmatch(name):
         return name
-    return _branch(git, name, cancel) or _resolved(git, name, cancel)
+    return _branch(git, name, cancel) or _resolve_or_none(git, name, cancel)
 
 
 def _branch(git: Git, name: str, cancel: Cancel) -> str | None:
-    return _on_disk(git, name, cancel) or _resolved(git, f"{_HEADS}{name}", cancel)
+    return _on_disk(git, name, cancel) or _resolve_or_none(git, f"{_HEADS}{name}", cancel)
 
 
-def _resolved(git: Git, name: str, cancel: Cancel) -> str | None:
+def _resolve_or_none(git: Git, name: str, cancel: Cancel) -> str | None:
     try:
         return git.resolve(name, cancel, param="ref", complaint="Unknown ref")
     except (InvalidInput, RefNotFound):
@@ -97,9 +96,9 @@ def default_branch(git: Git, cancel: Cancel) -> Tip | None:
 
 
 def _candidates(git: Git, cancel: Cancel) -> list[str]:
-    asked = git.run("symbolic-ref", "--quiet", "refs/remotes/origin/HEAD", cancel=cancel)
-    remote = asked.output.decode("utf-8", "replace").strip().removeprefix("refs/remotes/")
-    set_up = git.run("config", "--get", "init.defaultBranch", cancel=cancel).output.decode("utf-8", "replace").strip()
+    remote = git.ask("symbolic-ref", "--quiet", "refs/remotes/origin/HEAD", cancel=cancel)
+    remote = remote.removeprefix("refs/remotes/")
+    set_up = git.ask("config", "--get", "init.defaultBranch", cancel=cancel)
     named = [remote.removeprefix("origin/"), remote, set_up, *_GUESSES]
     return [name for name in named if name and not name.startswith("-") and not has_control(name)]
 
@@ -107,9 +106,8 @@ def _candidates(git: Git, cancel: Cancel) -> list[str]:
 def tips(git: Git, cancel: Cancel) -> dict[str, str]:
     """Every branch, remote's branch and tag, as people write it, and its commit; a tag of a branch's name in full."""
     form = "%(refname)%00%(objectname)%00%(*objectname)"
-    listed = git.run("for-each-ref", f"--format={form}", *_KINDS, cancel=cancel).output
     found: dict[str, str] = {}
-    for line in listed.decode("utf-8", "replace").splitlines():
+    for line in git.ask("for-each-ref", f"--format={form}", *_KINDS, cancel=cancel).splitlines():
         name, own, peeled = line.split("\0")
         short = _short(name)
         found[short if short not in found else name] = peeled or own  # refs/heads/ comes first
@@ -118,7 +116,7 @@ def tips(git: Git, cancel: Cancel) -> dict[str, str]:
 
 def first_commits(git: Git, tip: str, cancel: Cancel) -> list[str]:
     """The commits a history begins with; in a shallow clone, those at which it is cut."""
-    return git.run("rev-list", "--max-parents=0", tip, cancel=cancel).output.decode("ascii", "replace").split()
+    return git.ask("rev-list", "--max-parents=0", tip, cancel=cancel).split()
 
 
 def has_commit(git: Git, commit: str, cancel: Cancel) -> bool:
@@ -128,7 +126,7 @@ def has_commit(git: Git, commit: str, cancel: Cancel) -> bool:
 
 def remote_of(git: Git, cancel: Cancel) -> str:
     """Where the repository was cloned from, as it was written; nothing where nowhere."""
-    return git.run("config", "--get", "remote.origin.url", cancel=cancel).output.decode("utf-8", "replace").strip()
+    return git.ask("config", "--get", "remote.origin.url", cancel=cancel)
 
 
 class Worktree(NamedTuple):
@@ -142,16 +140,11 @@ def worktrees(git: Git, cancel: Cancel) -> list[Worktree]:
     listed = git.run("worktree", "list", "--porcelain", "-z", cancel=cancel).output.decode("utf-8", "surrogateescape")
     found = []
     for block in listed.split("\0\0"):
-        facts = dict(_fact(line) for line in block.split("\0") if line)
+        facts = {name: value for name, _, value in (line.partition(" ") for line in block.split("\0"))}
         if "worktree" in facts and "prunable" not in facts and "bare" not in facts:
             branch = facts.get("branch", "").removeprefix(_HEADS) or None
             found.append(Worktree(Path(facts["worktree"]), branch, facts.get("HEAD")))
     return found
-
-
-def _fact(line: str) -> tuple[str, str]:
-    name, _, value = line.partition(" ")
-    return name, value
 
 
 def is_repository(git: Git, cancel: Cancel) -> bool:
