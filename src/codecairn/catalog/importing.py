@@ -79,29 +79,24 @@ def plan(root: Path, now: str) -> list[Step]:
         else:
             identity = _unique(_identity(found), taken)
             known = existing.get(identity)
-            steps.append(
-                _changed(known, found, now) if known else _added(identity, _unique(identity, files), found, now)
-            )
-    return [*steps, *_gone(existing, taken)]
+            step = _change(known, found, now) if known else None
+            steps.append(step or _addition(identity, _unique(identity, files), found, now))
+    return [*steps, *_removals(existing, taken)]
 
 
-def _added(identity: str, name: str, section: Section, now: str) -> Step:
-    return Step("add", identity, section.where, f"{name}.json", _encoded(_fresh(identity, section, now)))
+def _addition(identity: str, name: str, section: Section, now: str) -> Step:
+    return Step("add", identity, section.where, f"{name}.json", _encode(_fresh(identity, section, now)))
 
 
-def _changed(existing: _Existing, section: Section, now: str) -> Step:
+def _change(existing: _Existing, section: Section, now: str) -> Step:
     action = _action(existing.entry, section)
     if action != "update" or existing.entry is None:
         return Step(action, existing.id, section.where, existing.file)
     changed = msgspec.structs.replace(
-        existing.entry,
-        title=section.title,
-        body=section.body,
-        source_hash=source_hash(section.body),
-        updated_at=now,
+        existing.entry, title=section.title, body=section.body, source_hash=source_hash(section.body), updated_at=now,
         source=section.where,
-    )
-    return Step("update", existing.id, section.where, existing.file, _encoded(changed))
+    )  # fmt: skip
+    return Step("update", existing.id, section.where, existing.file, _encode(changed))
 
 
 def _action(entry: EntryFile | None, section: Section) -> Action:
@@ -113,7 +108,7 @@ def _action(entry: EntryFile | None, section: Section) -> Action:
     return "update" if ours else "edited"
 
 
-def _gone(existing: Mapping[str, _Existing], taken: set[str]) -> Iterator[Step]:
+def _removals(existing: Mapping[str, _Existing], taken: set[str]) -> Iterator[Step]:
     for identity, each in existing.items():
         source = (each.entry and each.entry.source) or ""
         if identity not in taken and _is_source(source.partition("#")[0]):
@@ -156,7 +151,7 @@ def _existing(root: Path) -> dict[str, _Existing]:
 def _entry(reading: folder.Reading) -> EntryFile | None:
     try:
         return msgspec.json.decode(reading.content or b"", type=EntryFile)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except folder.NO_JSON:
         return None
 
 
@@ -168,7 +163,7 @@ def _fresh(identity: str, section: Section, now: str) -> EntryFile:
     )  # fmt: skip
 
 
-def _encoded(entry: EntryFile) -> bytes:
+def _encode(entry: EntryFile) -> bytes:
     fields: dict[str, Any] = {name: value for name, value in msgspec.to_builtins(entry).items() if value is not None}
     return msgspec.json.format(msgspec.json.encode(fields), indent=2) + b"\n"
 

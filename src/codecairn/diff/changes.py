@@ -78,9 +78,9 @@ class Comparison:
                 self.git, self.merge_base, self.head.head, self.cancel, prefix=self._prefix, renames=True
             )
         found = worktree_changes(self.git, self.merge_base, self.cancel, prefix=self._prefix)
-        return [*found, *self._untracked({each.path for each in found})]
+        return [*found, *self._untracked_changes({each.path for each in found})]
 
-    def _untracked(self, told: set[str]) -> Iterator[TreeChange]:
+    def _untracked_changes(self, told: set[str]) -> Iterator[TreeChange]:
         """Files of the working tree that git does not track, and the index does."""
         tracked = set(names_of(self.git.read("ls-files", "-z", "--full-name", cancel=self.cancel)))
         for path in self.store.manifest(self.head.id):
@@ -102,19 +102,19 @@ class Comparison:
     def _heads(self, changes: list[TreeChange]) -> dict[str, _Side]:
         if not self._is_live:
             return self._sides([Entry(each.path, each.mode, each.id, None) for each in changes if each.mode])
-        return {each.path: self._indexed(each.path.removeprefix(self._prefix)) for each in changes if each.mode}
+        return {each.path: self._index_side(each.path.removeprefix(self._prefix)) for each in changes if each.mode}
 
-    def _indexed(self, path: str) -> _Side:
+    def _index_side(self, path: str) -> _Side:
         """What the index has of a file of the working tree."""
         entry = self.store.entry(self.head.id, path)
         if entry is None:
             return "not indexed"
         if entry.file is None:
             return entry.reason
-        found = self._loaded(entry.file)
+        found = self._load(entry.file)
         return self._version(found) if found is not None else DAMAGED
 
-    def _loaded(self, file: int) -> FileVersion | None:
+    def _load(self, file: int) -> FileVersion | None:
         try:
             return self.store.load(file)
         except VersionDamaged:
@@ -124,7 +124,7 @@ class Comparison:
         """By path; each path once, as of one commit."""
         left_out = dict(self._left_out(entries))
         wanted = {each.path: each for each in entries if each.path not in left_out}
-        known = self._known(wanted)
+        known = self._known_versions(wanted)
         unread = {path: each for path, each in wanted.items() if path not in known}
         return {**left_out, **known, **dict(self._read(unread))}
 
@@ -143,12 +143,12 @@ class Comparison:
         head = self.head
         return sieve_of(self.git, head.prefix, self.guard, head.rules, self.cancel, vendor=head.vendor)
 
-    def _known(self, entries: dict[str, Entry]) -> dict[str, Version]:
+    def _known_versions(self, entries: dict[str, Entry]) -> dict[str, Version]:
         contents = {path: bytes.fromhex(each.id) for path, each in entries.items()}
         found = {}
         for path, blob, file, language in self.store.versions_of(contents):
             if version_id(path, blob, reader_version(languages().get(language))) == file:
-                version = self._loaded(file)
+                version = self._load(file)
                 if version is not None:
                     found[path] = self._version(version)
         return found
@@ -161,9 +161,9 @@ class Comparison:
         for id_, blob in blobs(self.git, ids, self.cancel, most_bytes=LARGEST_FILE):
             for path in paths[id_]:
                 self.cancel.check()
-                yield path, self._taken_apart(path, blob)
+                yield path, self._take_apart(path, blob)
 
-    def _taken_apart(self, path: str, blob: Blob) -> _Side:
+    def _take_apart(self, path: str, blob: Blob) -> _Side:
         if not isinstance(blob, bytes):
             return Skip.TOO_LARGE if isinstance(blob, TooLarge) else MISSING
         outcome: Outcome = digest_blob("", path, blob)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from codecairn.cancel import Cancel
 from codecairn.diff.likeness import Bag, Evidence, score, shared_share
 from codecairn.diff.reading import Reading, is_copy
-from codecairn.diff.values import FileChange
+from codecairn.diff.values import FileChange, Place
 from codecairn.parse.kinds import CALLABLE, HOLDERS, TYPES
 from codecairn.store.version import SymbolRow
 from codecairn.words import words_of
@@ -51,6 +51,9 @@ class Side:
         reading = self.readings[id_.file]
         assert reading is not None
         return reading
+
+    def place(self, id_: Id) -> Place:
+        return Place(self.reading(id_).version, id_.number)
 
     def row(self, id_: Id) -> SymbolRow:
         return self.reading(id_).version.symbols[id_.number]
@@ -105,8 +108,8 @@ class Matching:
         self, old: list[Id], new: list[Id],
         old_key: Callable[[SymbolRow], Hashable], new_key: Callable[[SymbolRow], Hashable],
     ) -> None:  # fmt: skip
-        groups = _grouped(new, lambda id_: new_key(self.new.row(id_)))
-        for key, members in _grouped(old, lambda id_: old_key(self.old.row(id_))).items():
+        groups = _group(new, lambda id_: new_key(self.new.row(id_)))
+        for key, members in _group(old, lambda id_: old_key(self.old.row(id_))).items():
             if key in groups:
                 self._align(members, groups[key])
 
@@ -130,7 +133,7 @@ class Matching:
     def _align_by(
         self, key: Callable[[SymbolRow], Hashable], old: list[Id], new: list[Id]
     ) -> tuple[list[Id], list[Id]]:
-        waiting = _grouped(new, lambda id_: key(self.new.row(id_)))
+        waiting = _group(new, lambda id_: key(self.new.row(id_)))
         for one in old:
             if others := waiting.get(key(self.old.row(one))):
                 self._take(one, others.pop(0))
@@ -200,11 +203,11 @@ class Candidates:
 
     @cached_property
     def _by_name(self) -> dict[Hashable, list[Id]]:
-        return _grouped(self._new, lambda id_: self._matching.new.row(id_).name)
+        return _group(self._new, lambda id_: self._matching.new.row(id_).name)
 
     @cached_property
     def _by_container(self) -> dict[Hashable, list[Id]]:
-        return _grouped(self._new, self._matching.new.container)
+        return _group(self._new, self._matching.new.container)
 
     @cached_property
     def _by_sketch(self) -> dict[int, list[Id]]:
@@ -254,7 +257,7 @@ def _is_below(path: str, container: str) -> bool:
     return path.startswith(container) and len(path) > len(container) and not path[len(container)].isidentifier()
 
 
-def _grouped(ids: Iterable[Id], key: Callable[[Id], Hashable]) -> dict[Hashable, list[Id]]:
+def _group(ids: Iterable[Id], key: Callable[[Id], Hashable]) -> dict[Hashable, list[Id]]:
     groups: dict[Hashable, list[Id]] = defaultdict(list)
     for id_ in ids:
         groups[key(id_)].append(id_)

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cached_property
-from pathlib import Path
-
-import msgspec
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, InvalidInput, NotFound
 from codecairn.paths import Guard
 from codecairn.source.failures import REPAIR, damage, failure, lacks_objects
 from codecairn.source.git import Git, Layout, WorkingTree
+from codecairn.source.objects import read_blob
 from codecairn.source.opening import open_plain
 from codecairn.source.process import Finished
 from codecairn.source.refs import resolve
@@ -72,6 +70,32 @@ def blame(git: Git, guard: Guard, query: BlameQuery, cancel: Cancel) -> Blame:
     if query.ref is None and git.is_folder(path):
         raise _not_a_file(path)
     revision = _revision(git, layout, query, cancel)
+    finished, notes, total, modified = _annotate(git, layout, query, path, revision, cancel)
+    commits: dict[str, _Facts] = {}
+    lines = list(_parse(finished.output, commits, _Origins(layout, guard, path)))
+    if any("\0" in line.content for line in lines[:50]):
+        remedy = "git_log shows the history of a binary file."
+        raise InvalidInput(f"Binary file: {path}", param="filePath", remedy=remedy)
+    committed = {hash_: facts for hash_, facts in commits.items() if hash_.strip("0")}
+    bodies = _bodies(git, list(committed), cancel)
+    last = lines[-1].line if lines else 0
+    total = last if total is None else total
+    if layout.shallow:
+        notes.append("History is shallow: lines older than the clone show its boundary commit.")
+    if query.end is not None and total < query.end:
+        notes.append(f"The file ends at line {total}.")
+    return Blame(
+        file_path=path, language=fence_language(path), start_line=lines[0].line if lines else 0, end_line=last,
+        total_lines=total, next_start_line=last + 1 if last < min(query.end or total, total) else None,
+        local_modifications=modified or len(committed) < len(commits), lines=lines, notes=notes,
+        commits=[facts.commit(hash_, layout.short, bodies.get(hash_, "")) for hash_, facts in committed.items()],
+    )  # fmt: skip
+
+
+def _annotate(
+    git: Git, layout: Layout, query: BlameQuery, path: str, revision: str | None, cancel: Cancel
+) -> tuple[Finished, list[str], int | None, bool]:
+    """What git printed, what is to be said of how it was asked, the lines of the file, and whether it is modified."""
     for _ in range(_TRIES):
         total = _line_count(git, layout, path, revision, cancel)
         with git.working_tree(layout, cancel) if revision is None else nullcontext() as tree:
@@ -79,15 +103,12 @@ def blame(git: Git, guard: Guard, query: BlameQuery, cancel: Cancel) -> Blame:
                 dirty = beside.submit(_is_modified, git, path, tree, cancel) if tree else None
                 finished, notes = _run(git, path, _lines(query, total), revision, tree, cancel)
             modified = dirty is not None and dirty.result()
-        fault = _explained(git, finished, path, query, revision or "HEAD", cancel) if finished.status != 0 else None
+        fault = _explain(git, finished, path, query, revision or "HEAD", cancel) if finished.status != 0 else None
         if revision is not None or type(fault) is not CairnError:
             break  # a tree that somebody is changing can look damaged, once
     if fault is not None:
         raise fault
-    found = _annotated(finished, path, _Origins(layout, guard, path), notes)
-    bodies = _bodies(git, [hash_ for hash_ in found.commits if not _is_uncommitted(hash_)], cancel)
-    value = _value(layout, path, query, found, found.last_line if total is None else total, bodies)
-    return msgspec.structs.replace(value, local_modifications=True) if modified else value
+    return finished, notes, total, modified
 
 
 def _run(
@@ -133,25 +154,16 @@ def _revision(git: Git, layout: Layout, query: BlameQuery, cancel: Cancel) -> st
 
 def _line_count(git: Git, layout: Layout, path: str, revision: str | None, cancel: Cancel) -> int | None:
     """Lines of the file; None where it cannot be read, which git then explains."""
-    if revision is None:
-        return _line_count_in_folder(git.root, path)
-    shown = git.run("cat-file", "blob", f"{revision}:{layout.prefix}{path}", cancel=cancel)
-    return _count_lines([shown.output]) if shown.status == 0 else None
-
-
-def _line_count_in_folder(root: Path, path: str) -> int | None:
     try:
-        with os.fdopen(open_plain(root, path), "rb") as file:
-            return _count_lines(iter(lambda: file.read(1 << 20), b""))
-    except OSError:
+        if revision is not None:
+            content = read_blob(git, f"{revision}:{layout.prefix}{path}", cancel)
+        else:
+            with os.fdopen(open_plain(git.root, path), "rb") as file:
+                content = file.read()
+    except (CairnError, OSError):
+        cancel.check()
         return None
-
-
-def _count_lines(parts: Iterable[bytes]) -> int:
-    count, last = 0, b"\n"
-    for part in filter(None, parts):
-        count, last = count + part.count(b"\n"), part[-1:]
-    return count + (last != b"\n")
+    return content.count(b"\n") + (not content.endswith(b"\n") and content != b"")
 
 
 def _lines(query: BlameQuery, total: int | None) -> list[str]:
@@ -168,7 +180,7 @@ def _is_modified(git: Git, path: str, tree: WorkingTree, cancel: Cancel) -> bool
     return git.run(*asked, cancel=cancel, tree=tree).status == 1
 
 
-def _explained(git: Git, finished: Finished, path: str, query: BlameQuery, revision: str, cancel: Cancel) -> CairnError:
+def _explain(git: Git, finished: Finished, path: str, query: BlameQuery, revision: str, cancel: Cancel) -> CairnError:
     said = finished.complaint
     if counted := _HAS_ONLY.search(said):
         return _bad_range(query, int(counted[1]))
@@ -199,49 +211,6 @@ def _kind_in_commit(git: Git, path: str, revision: str, cancel: Cancel) -> str:
     return words[1] if listed.status == 0 and len(words) > 1 else ""
 
 
-@dataclass(frozen=True)
-class _Annotated:
-    """What git printed, and what is to be said of how it was asked."""
-
-    lines: list[BlameLine]
-    commits: dict[str, _Facts]
-    notes: list[str]
-
-    @property
-    def last_line(self) -> int:
-        return self.lines[-1].line if self.lines else 0
-
-
-def _annotated(finished: Finished, path: str, origins: _Origins, notes: list[str]) -> _Annotated:
-    commits: dict[str, _Facts] = {}
-    lines = list(_parsed(finished.output, commits, origins))
-    if any("\0" in line.content for line in lines[:50]):
-        raise InvalidInput(
-            f"Binary file: {path}", param="filePath", remedy="git_log shows the history of a binary file."
-        )
-    return _Annotated(lines, commits, notes)
-
-
-def _value(
-    layout: Layout, path: str, query: BlameQuery, found: _Annotated, total: int, bodies: dict[str, str]
-) -> Blame:
-    last, notes = found.last_line, found.notes
-    if layout.shallow:
-        notes = [*notes, "History is shallow: lines older than the clone show its boundary commit."]
-    if query.end is not None and total < query.end:
-        notes = [*notes, f"The file ends at line {total}."]
-    return Blame(
-        file_path=path, language=fence_language(path), start_line=found.lines[0].line if found.lines else 0,
-        end_line=last, total_lines=total, next_start_line=last + 1 if last < min(query.end or total, total) else None,
-        local_modifications=any(map(_is_uncommitted, found.commits)), lines=found.lines, notes=notes,
-        commits=[
-            facts.commit(hash_, layout.short, bodies.get(hash_, ""))
-            for hash_, facts in found.commits.items()
-            if not _is_uncommitted(hash_)
-        ],
-    )  # fmt: skip
-
-
 def _bodies(git: Git, hashes: list[str], cancel: Cancel) -> dict[str, str]:
     """What each commit's message says below its first line, less trailers."""
     if not hashes:
@@ -250,10 +219,6 @@ def _bodies(git: Git, hashes: list[str], cancel: Cancel) -> dict[str, str]:
     finished = git.run(*asked, "--end-of-options", *hashes, "--", cancel=cancel)
     records = (each.partition("\n") for each in decoded(finished.output).split("\0"))
     return {hash_: _RULE_AT_END.sub("", _TRAILER.sub("", body)).strip() for hash_, _, body in records}
-
-
-def _is_uncommitted(hash_: str) -> bool:
-    return not hash_.strip("0")
 
 
 @dataclass
@@ -297,7 +262,7 @@ class _Origins:
         return None if path == self.path or self.guard.blocks(path) else path
 
 
-def _parsed(output: bytes, commits: dict[str, _Facts], origins: _Origins) -> Iterator[BlameLine]:
+def _parse(output: bytes, commits: dict[str, _Facts], origins: _Origins) -> Iterator[BlameLine]:
     hash_, number, line_then, facts = "", 0, 0, _Facts()
     for raw in output.split(b"\n"):
         if raw.startswith(b"\t"):
@@ -314,10 +279,10 @@ def _parsed(output: bytes, commits: dict[str, _Facts], origins: _Origins) -> Ite
             facts = commits.setdefault(hash_, _Facts())
         elif raw:
             key, _, value = decoded(raw).partition(" ")
-            facts.fields[key] = _unquoted(value) if key == "filename" else value
+            facts.fields[key] = _unquote(value) if key == "filename" else value
 
 
-def _unquoted(name: str) -> str:
+def _unquote(name: str) -> str:
     """A file name as it is: git puts one with a quote, a backslash or a control character into quotes."""
     if not (name.startswith('"') and name.endswith('"')):
         return name

@@ -43,28 +43,20 @@ _churns: Cache[tuple[Guard, str], Churn] = Cache("git.churn", 4_000_000, lambda 
 """By project and commit."""
 
 
-class RecentChanges:
-    """The churn of one project, asked of git once for each HEAD."""
-
-    def __init__(self, git: Git, guard: Guard) -> None:
-        self._git = git
-        self._guard = guard
-
-    def churn(self, cancel: Cancel) -> Churn:
-        """Nothing where there is no repository, no commit, or git cannot say."""
-        try:
-            head = self._git.head(cancel)
-            if head is None:
-                return Churn()
-            key = (self._guard, head)
-            found = _churns.get(key)
-            return found if found is not None else _churns.put(key, _counted(self._git, self._guard, head, cancel))
-        except CairnError:
-            cancel.check()
+def recent_churn(git: Git, guard: Guard, cancel: Cancel) -> Churn:
+    """Nothing where there is no repository, no commit, or git cannot say."""
+    try:
+        head = git.head(cancel)
+        if head is None:
             return Churn()
+        found = _churns.get((guard, head))
+        return found if found is not None else _churns.put((guard, head), _count(git, guard, head, cancel))
+    except CairnError:
+        cancel.check()
+        return Churn()
 
 
-def _counted(git: Git, guard: Guard, head: str, cancel: Cancel) -> Churn:
+def _count(git: Git, guard: Guard, head: str, cancel: Cancel) -> Churn:
     layout = git.layout(cancel)
     deadline = time.monotonic() + _MOST_SECONDS
     finished = git.run(

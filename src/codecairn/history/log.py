@@ -270,7 +270,7 @@ def _from_folder(folder: str, change: FileChange) -> FileChange:
 
 def _commit(hash_: str, fields: list[str], files: list[FileChange], short: int, guard: Guard) -> Commit:
     parents, author, email, date, _, subject, body = fields
-    visible = [change for change in files if not _hides(guard, change)]
+    visible = [change for change in files if not hides(guard, change.path, change.old_path)]
     return Commit(
         hash=hash_, short_hash=hash_[:short], author=author, email=email, date=date, message=subject,
         body=body.strip(), parents=parents.split(), files=visible, files_changed=len(visible),
@@ -291,8 +291,9 @@ def _changes(tokens: Iterator[str]) -> list[FileChange]:
     return changes
 
 
-def _hides(guard: Guard, change: FileChange) -> bool:
-    return guard.blocks(change.path) or bool(change.old_path and guard.blocks(change.old_path))
+def hides(guard: Guard, path: str, old_path: str | None) -> bool:
+    """Whether a change may not be shown, under either of its names."""
+    return guard.blocks(path) or bool(old_path and guard.blocks(old_path))
 
 
 def _refuse_unknown_path(git: Git, path: str, tip: str, cancel: Cancel) -> None:

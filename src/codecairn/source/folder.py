@@ -49,6 +49,8 @@ _AGREEING_SCANS = 3
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 Stamp = tuple[int, ...]
+NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""Raised for content that is no JSON, or not of the form asked for."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class Reading:
     def is_json(self) -> bool:
         try:
             msgspec.json.decode(self.content or b"")
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except NO_JSON:
             return False
         return True
 
@@ -85,7 +87,7 @@ class Reading:
 def read(path: Path, root: Path) -> Reading | None:
     """The file at a path in the project, or None where there is none; a link is followed only inside the project."""
     try:
-        return _linked(path, root) if path.is_symlink() else _opened(path)
+        return _read_link(path, root) if path.is_symlink() else _read_plain(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, RuntimeError) as error:  # RuntimeError: links that lead to each other
@@ -93,14 +95,14 @@ def read(path: Path, root: Path) -> Reading | None:
         return Reading(_stamp_at(path), None, f"cannot be read: {reason}", shared=True)
 
 
-def _linked(path: Path, root: Path) -> Reading:
+def _read_link(path: Path, root: Path) -> Reading:
     try:
         real = path.resolve(strict=True)
     except FileNotFoundError:
         return Reading((), None, "a link that leads nowhere", shared=True)
     if not is_inside(real, root):
         return Reading(_stamp_at(path), None, "a link that leads outside the project", shared=True)
-    return replace(_opened(real), shared=True)
+    return replace(_read_plain(real), shared=True)
 
 
 class Patience:
@@ -120,13 +122,13 @@ def steady(path: Path, root: Path, known: Reading | None, patience: Patience) ->
     """As `read`, of a file that somebody may be writing just now; `known` is what it held before."""
     reading = read(path, root)
     if known is not None and known.is_json and reading is not None and reading.content is not None:
-        return reading if reading.is_json else _held(known, reading)
+        return reading if reading.is_json else _hold(known, reading)
     while reading is not None and reading.may_be_torn and patience.lasts():
         reading = read(path, root)
     return reading
 
 
-def _held(known: Reading, reading: Reading) -> Reading:
+def _hold(known: Reading, reading: Reading) -> Reading:
     now = time.monotonic()
     since = known.held_since if known.held_since is not None else now
     return replace(known, racy=True, held_since=since) if now - since < _SETTLING_S else reading
@@ -171,7 +173,7 @@ class JsonFolder:
         folder_stamp = _folder_stamp(self.path)
         self._events.watch(self.path, folder_stamp)
         fresh = dict(self._read_all(self._names()))
-        if _changed(self._readings, fresh):
+        if _differ(self._readings, fresh):
             self.generation += 1
         self._readings = fresh
         self._folder_stamp = folder_stamp
@@ -257,7 +259,7 @@ def _stamp(info: os.stat_result) -> Stamp:
     return (info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino)
 
 
-def _opened(path: Path) -> Reading:
+def _read_plain(path: Path) -> Reading:
     """By one descriptor, so that what is checked is what is read."""
     descriptor = os.open(path, _OPEN)
     try:
@@ -285,7 +287,7 @@ def _is_recent(stamps_ns: Iterable[int]) -> bool:
     return any(abs(now - ns / 1e9) < (_GRAIN_S if ns % 1_000_000 else _COARSE_GRAIN_S) for ns in stamps_ns)
 
 
-def _changed(old: Mapping[str, Reading], new: Mapping[str, Reading]) -> bool:
+def _differ(old: Mapping[str, Reading], new: Mapping[str, Reading]) -> bool:
     if old.keys() != new.keys():
         return True
     return any(old[name] is not reading and not reading.same_as(old[name]) for name, reading in new.items())
