@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import textwrap
+from itertools import zip_longest
 from pathlib import Path
 
 from tests.support.layers import TABLE
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "architecture.md"
 _START, _END = "<!-- layers -->\n", "<!-- end of layers -->\n"
-_WIDTH = 60
+_NAME, _MEMBERS, _HOLDS = 12, 42, 58
+"""Characters of the three columns."""
 
 
 def picture() -> str:
@@ -19,13 +21,9 @@ def picture() -> str:
 
 
 def _band(name: str, members: list[str], holds: str) -> str:
-    left = textwrap.wrap(" · ".join(members), _WIDTH - 4)
-    right = textwrap.wrap(holds, _WIDTH - 4)
-    rows = max(len(left), len(right))
-    names = [name, *[""] * rows]
-    pairs = zip(names, [*left, *[""] * rows], [*right, *[""] * rows], strict=False)
-    lines = [f"{one:<12}{two:<{_WIDTH - 4}}  {three}".rstrip() for one, two, three in pairs]
-    return "\n".join(line for line in lines if line)
+    columns = [name], textwrap.wrap("  ".join(members), _MEMBERS - 2), textwrap.wrap(holds, _HOLDS)
+    rows = zip_longest(*columns, fillvalue="")
+    return "\n".join(f"{one:<{_NAME}}{two:<{_MEMBERS}}{three}".rstrip() for one, two, three in rows)
 
 
 def current(page: str) -> str:
