@@ -16,18 +16,9 @@ from codecairn.cancel import Cancel
 from codecairn.errors import Cancelled
 from codecairn.paths import Guard
 from codecairn.source import content, opening, walk
+from codecairn.source.content import Content, Skip, classify, read_text
 from codecairn.source.git import Git
-from codecairn.source.walk import (
-    Content,
-    Listing,
-    Skip,
-    classify,
-    ignored_by_git,
-    is_test,
-    is_vendor,
-    list_files,
-    read_text,
-)
+from codecairn.source.walk import Listing, ignored_by_git, is_test, is_vendor, list_files
 from tests.support.repo import Repo
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs links, pipes or modes as POSIX has them")
@@ -74,7 +65,7 @@ def test_files_come_sorted_with_the_stamp_of_each(root: Path) -> None:
     files = listing(root).files
     assert [found.path for found in files] == ["a.py", "a/z.py", "b.py"]
     info = (root / "a.py").stat()
-    assert files[0] == ("a.py", info.st_size, info.st_mtime_ns, info.st_ino, info.st_ctime_ns, False)
+    assert files[0] == ("a.py", info.st_size, info.st_mtime_ns, info.st_ino, info.st_ctime_ns)
 
 
 def test_a_git_ignored_file_is_not_listed(root: Path) -> None:
@@ -554,7 +545,7 @@ class TestReading:
     def test_where_files_cannot_be_opened_from_a_folder_links_are_refused_too(
         self, plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(content, "open_plain", opening._open_resolved)
+        monkeypatch.setattr(content, "open_plain", opening.open_resolved)
         write(plain, "pkg/a.py")
         write(tmp_path, "outside/a.py")
         assert text(plain, "pkg/a.py") == b"the text of pkg/a.py\n"

@@ -1,4 +1,4 @@
-"""What is wrong with a catalogue: files that do not load, tampered bodies, deprecations that lead nowhere, doubles."""
+"""Faults of a catalogue: files that do not load, tampered bodies, deprecations that lead nowhere, doubles."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _problem(error: CairnError) -> Problem:
 
 
 def findings(catalog: Catalog) -> list[Problem]:
-    """What is wrong with entries that do load."""
+    """The faults of entries that do load."""
     drifted = [Problem(e.file, "the body is not the one that sourceHash was taken of") for e in catalog.drifted()]
     dangling = [
         Problem(entry.file, f"deprecatedBy names {entry.value.deprecated_by!r}, which does not exist")

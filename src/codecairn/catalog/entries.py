@@ -1,6 +1,6 @@
 """Instruction entries: one JSON file each in `instructions/`, strictly checked; a bad file never hides the others.
 
-What a file may claim and what is computed are kept apart. `sourceHash` in a file is a claim about its body, compared by
+Claims of a file and computed values are kept apart. `sourceHash` in a file is a claim about its body, compared by
 `drifted`; the hash that answers carry is always computed from the body, whose line ends are normalised once. The
 aggregate hash covers `id:sourceHash` of every entry in the order of ids, so it depends on content alone.
 """
@@ -36,7 +36,7 @@ _Category = Annotated[str, Meta(min_length=1, max_length=100)]
 
 
 class EntryFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """What a file holds. The computed fields are accepted, so that an answer can be saved as a file, and ignored."""
+    """The content of a file. Computed fields are accepted, so that an answer can be saved as a file, and ignored."""
 
     id: _Id
     title: Annotated[str, Meta(min_length=1, max_length=500)]
@@ -122,7 +122,7 @@ class Catalog:
         return Haystack.of(self.entries.values())
 
     def changes_since(self, known: Mapping[str, str]) -> tuple[list[Entry], list[Entry], list[str]]:
-        """What to add, to update and to remove, for a client that holds `known` (id → sourceHash)."""
+        """Entries to add, entries to update, ids to remove, for a client that holds `known` (id → sourceHash)."""
         added = [entry for identity, entry in self.entries.items() if identity not in known]
         held = [entry for identity, entry in self.entries.items() if identity in known]
         updated = [entry for entry in held if known[entry.value.id] != entry.value.source_hash]

@@ -188,15 +188,12 @@ def _is_random_enough(found: Any, rule: Rule) -> bool:
     if rule.min_entropy is None:
         return True
     value = found.group(1) if found.re.groups else found.group()
-    return bool(value) and _entropy(value) >= rule.min_entropy
-
-
-def _entropy(value: str) -> float:
-    return -sum(count / len(value) * math.log2(count / len(value)) for count in Counter(value).values())
+    shares = [count / len(value) for count in Counter(value).values()]
+    return bool(value) and -sum(share * math.log2(share) for share in shares) >= rule.min_entropy
 
 
 def _shown_match(match: str, rule: CompiledRule) -> str:
-    """What matched; of a secret, no more than tells its kind."""
+    """The text that matched; of a secret, no more than tells its kind."""
     if rule.is_about_secrets or redact.masked(match) != match or _looks_random(match):
         return f"{match[: min(4, len(match) // 4)]}..."
     return match if len(match) <= _LONGEST_MATCH else f"{match[:_LONGEST_MATCH]}..."

@@ -49,7 +49,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Step:
-    """What importing would do about one entry; `content` is the file to write, where there is one."""
+    """The step of an import for one entry; `content` is the file to write, where there is one."""
 
     action: Action
     id: str
@@ -79,13 +79,17 @@ def plan(root: Path, now: str) -> list[Step]:
         else:
             identity = _unique(_identity(found), taken)
             known = existing.get(identity)
-            step = _change(known, found, now) if known else None
-            steps.append(step or _addition(identity, _unique(identity, files), found, now))
+            steps.append(_change(known, found, now) if known else _addition(identity, files, found, now))
     return [*steps, *_removals(existing, taken)]
 
 
-def _addition(identity: str, name: str, section: Section, now: str) -> Step:
-    return Step("add", identity, section.where, f"{name}.json", _encode(_fresh(identity, section, now)))
+def _addition(identity: str, files: set[str], section: Section, now: str) -> Step:
+    entry = EntryFile(
+        id=identity, title=section.title, body=section.body, priority=50, audience="all", requirement="recommended",
+        categories=[_category(section.source)], schema_version="1", created_at=now, updated_at=now,
+        source_hash=source_hash(section.body), source=section.where,
+    )  # fmt: skip
+    return Step("add", identity, section.where, f"{_unique(identity, files)}.json", _encode(entry))
 
 
 def _change(existing: _Existing, section: Section, now: str) -> Step:
@@ -111,12 +115,9 @@ def _action(entry: EntryFile | None, section: Section) -> Action:
 def _removals(existing: Mapping[str, _Existing], taken: set[str]) -> Iterator[Step]:
     for identity, each in existing.items():
         source = (each.entry and each.entry.source) or ""
-        if identity not in taken and _is_source(source.partition("#")[0]):
+        file = Path(source.partition("#")[0])
+        if identity not in taken and not file.is_absolute() and any(map(file.match, SOURCES)):
             yield Step("gone", identity, source, each.file)
-
-
-def _is_source(name: str) -> bool:
-    return any(Path(name).match(pattern) for pattern in SOURCES) and not Path(name).is_absolute()
 
 
 def write(root: Path, steps: list[Step]) -> None:
@@ -139,7 +140,7 @@ def write(root: Path, steps: list[Step]) -> None:
 
 
 def _existing(root: Path) -> dict[str, _Existing]:
-    """What the catalogue holds, by id."""
+    """The files of the catalogue, by id."""
     found: dict[str, _Existing] = {}
     for name, reading in folder.JsonFolder(root / FOLDER, root).readings().items():
         entry = _entry(reading)
@@ -153,14 +154,6 @@ def _entry(reading: folder.Reading) -> EntryFile | None:
         return msgspec.json.decode(reading.content or b"", type=EntryFile)
     except folder.NO_JSON:
         return None
-
-
-def _fresh(identity: str, section: Section, now: str) -> EntryFile:
-    return EntryFile(
-        id=identity, title=section.title, body=section.body, priority=50, audience="all", requirement="recommended",
-        categories=[_category(section.source)], schema_version="1", created_at=now, updated_at=now,
-        source_hash=source_hash(section.body), source=section.where,
-    )  # fmt: skip
 
 
 def _encode(entry: EntryFile) -> bytes:

@@ -24,7 +24,7 @@ from codecairn.source.trees import TreeSieve, sieve_of
 from codecairn.source.walk import is_test
 from codecairn.store.index import IndexStore
 from codecairn.store.layers import Layer
-from codecairn.store.version import FileVersion, unpacked, version_id
+from codecairn.store.version import version_id
 
 MISSING = "not in this clone"
 DAMAGED = "damaged in the index; index_codebase reads it anew"
@@ -65,7 +65,7 @@ class Comparison:
     def _is_live(self) -> bool:
         return not self.head.name
 
-    @cached_property
+    @property
     def _prefix(self) -> str:
         return self.head.prefix
 
@@ -91,13 +91,10 @@ class Comparison:
     def _change(self, each: TreeChange, before: _Side, after: _Side) -> FileChange:
         reasons = [side for side in (after, before) if isinstance(side, str)]
         return FileChange(
-            _STATUS.get(each.status, "modified"),
-            each.path.removeprefix(self._prefix),
-            each.old_path.removeprefix(self._prefix),
-            before if isinstance(before, Version) else None,
-            after if isinstance(after, Version) else None,
-            reasons[0] if reasons else "",
-        )
+            _STATUS.get(each.status, "modified"), each.path.removeprefix(self._prefix),
+            each.old_path.removeprefix(self._prefix), before if isinstance(before, Version) else None,
+            after if isinstance(after, Version) else None, reasons[0] if reasons else "",
+        )  # fmt: skip
 
     def _heads(self, changes: list[TreeChange]) -> dict[str, _Side]:
         if not self._is_live:
@@ -105,20 +102,20 @@ class Comparison:
         return {each.path: self._index_side(each.path.removeprefix(self._prefix)) for each in changes if each.mode}
 
     def _index_side(self, path: str) -> _Side:
-        """What the index has of a file of the working tree."""
+        """The indexed version of a file of the working tree."""
         entry = self.store.entry(self.head.id, path)
         if entry is None:
             return "not indexed"
         if entry.file is None:
             return entry.reason
-        found = self._load(entry.file)
-        return self._version(found) if found is not None else DAMAGED
+        return self._load(entry.file) or DAMAGED
 
-    def _load(self, file: int) -> FileVersion | None:
+    def _load(self, file: int) -> Version | None:
         try:
-            return self.store.load(file)
+            version = self.store.load(file)
         except VersionDamaged:
             return None
+        return Version.of(version, self._prefix) if version is not None else None
 
     def _sides(self, entries: list[Entry]) -> dict[str, _Side]:
         """By path; each path once, as of one commit."""
@@ -147,18 +144,16 @@ class Comparison:
         contents = {path: bytes.fromhex(each.id) for path, each in entries.items()}
         found = {}
         for path, blob, file, language in self.store.versions_of(contents):
-            if version_id(path, blob, reader_version(languages().get(language))) == file:
-                version = self._load(file)
-                if version is not None:
-                    found[path] = self._version(version)
+            is_current = version_id(path, blob, reader_version(languages().get(language))) == file
+            if is_current and (version := self._load(file)) is not None:
+                found[path] = version
         return found
 
     def _read(self, entries: dict[str, Entry]) -> Iterator[tuple[str, _Side]]:
-        ids = list(dict.fromkeys(each.id for each in entries.values()))
         paths: dict[str, list[str]] = {}
         for path, each in entries.items():
             paths.setdefault(each.id, []).append(path)
-        for id_, blob in blobs(self.git, ids, self.cancel, most_bytes=LARGEST_FILE):
+        for id_, blob in blobs(self.git, paths, self.cancel, most_bytes=LARGEST_FILE):
             for path in paths[id_]:
                 self.cancel.check()
                 yield path, self._take_apart(path, blob)
@@ -167,8 +162,4 @@ class Comparison:
         if not isinstance(blob, bytes):
             return Skip.TOO_LARGE if isinstance(blob, TooLarge) else MISSING
         outcome: Outcome = digest_blob("", path, blob)
-        return self._version(outcome.version) if outcome.version is not None else outcome.reason
-
-    def _version(self, file: FileVersion) -> Version:
-        path = file.path.removeprefix(self._prefix)
-        return Version(path, file.language, file.package, file.symbols, unpacked(file.text))
+        return Version.of(outcome.version, self._prefix) if outcome.version is not None else outcome.reason

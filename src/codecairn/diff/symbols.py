@@ -18,7 +18,7 @@ from codecairn.diff.values import Difference, FileChange, Place, SymbolChange
 from codecairn.store.version import SymbolRow
 
 _SEPARATORS = frozenset({",", ";"})
-"""What stands between members, and comes and goes with them."""
+"""Tokens that stand between members, and come and go with them."""
 
 
 def symbol_changes(files: Sequence[FileChange], cancel: Cancel) -> list[SymbolChange]:
@@ -28,12 +28,7 @@ def symbol_changes(files: Sequence[FileChange], cancel: Cancel) -> list[SymbolCh
     rows = [change for pair in matching.found.items() if (change := _modification(matching, *pair)) is not None]
     rows += [SymbolChange("deleted", matching.old.place(id_), None) for id_ in matching.old.free]
     rows += [SymbolChange("added", None, matching.new.place(id_)) for id_ in matching.new.free]
-    return sorted(rows, key=_order)
-
-
-def _order(change: SymbolChange) -> tuple[str, int, int, str, int]:
-    row = change.place.symbol
-    return change.path, row.start_line, -row.end_line, change.change_type, change.place.number
+    return sorted(rows, key=lambda each: (each.path, *each.place.lines, each.change_type, each.place.number))
 
 
 def _modification(matching: Matching, old: Id, new: Id) -> SymbolChange | None:

@@ -1,4 +1,4 @@
-"""Who last changed each line of a file, and in which commit."""
+"""The commit that last changed each line of a file."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ _HAS_ONLY = re.compile(r"has only (\d+) lines?")
 _ZONE = re.compile(r"([+-])(\d\d)([0-5]\d)")
 
 
+_IS_MODIFIED = ("diff", "--quiet", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "HEAD", "--")
 _TRIES = 3
 _LAST_LINE = 2**31 - 1
 """No file has more lines than git can count."""
@@ -65,7 +66,8 @@ class BlameQuery:
 
 def blame(git: Git, guard: Guard, query: BlameQuery, cancel: Cancel) -> Blame:
     path = guard.inside(query.path, param="filePath")
-    _refuse_bad_range(query)
+    if (query.start is not None and query.start < 1) or (query.end is not None and query.end < (query.start or 1)):
+        raise _bad_range(query)
     layout = git.layout(cancel)
     if query.ref is None and git.is_folder(path):
         raise _not_a_file(path)
@@ -95,14 +97,14 @@ def blame(git: Git, guard: Guard, query: BlameQuery, cancel: Cancel) -> Blame:
 def _annotate(
     git: Git, layout: Layout, query: BlameQuery, path: str, revision: str | None, cancel: Cancel
 ) -> tuple[Finished, list[str], int | None, bool]:
-    """What git printed, what is to be said of how it was asked, the lines of the file, and whether it is modified."""
+    """The output of git, notes on how it was asked, the number of lines, and whether the file is modified."""
     for _ in range(_TRIES):
         total = _line_count(git, layout, path, revision, cancel)
         with git.working_tree(layout, cancel) if revision is None else nullcontext() as tree:
             with ThreadPoolExecutor(max_workers=1) as beside:
-                dirty = beside.submit(_is_modified, git, path, tree, cancel) if tree else None
+                dirty = beside.submit(git.run, *_IS_MODIFIED, path, cancel=cancel, tree=tree) if tree else None
                 finished, notes = _run(git, path, _lines(query, total), revision, tree, cancel)
-            modified = dirty is not None and dirty.result()
+            modified = dirty is not None and dirty.result().status == 1
         fault = _explain(git, finished, path, query, revision or "HEAD", cancel) if finished.status != 0 else None
         if revision is not None or type(fault) is not CairnError:
             break  # a tree that somebody is changing can look damaged, once
@@ -130,12 +132,6 @@ def _run(
     if finished.status == 0 and lacks_objects(finished):
         notes.append(_HISTORY_ENDS)
     return finished, notes
-
-
-def _refuse_bad_range(query: BlameQuery) -> None:
-    start, end = query.start, query.end
-    if (start is not None and start < 1) or (end is not None and end < (start or 1)):
-        raise _bad_range(query)
 
 
 def _bad_range(query: BlameQuery, lines: int | None = None) -> InvalidInput:
@@ -175,11 +171,6 @@ def _lines(query: BlameQuery, total: int | None) -> list[str]:
     return ["-L", f"{first},{last}"]
 
 
-def _is_modified(git: Git, path: str, tree: WorkingTree, cancel: Cancel) -> bool:
-    asked = ["diff", "--quiet", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "HEAD", "--", path]
-    return git.run(*asked, cancel=cancel, tree=tree).status == 1
-
-
 def _explain(git: Git, finished: Finished, path: str, query: BlameQuery, revision: str, cancel: Cancel) -> CairnError:
     said = finished.complaint
     if counted := _HAS_ONLY.search(said):
@@ -212,7 +203,7 @@ def _kind_in_commit(git: Git, path: str, revision: str, cancel: Cancel) -> str:
 
 
 def _bodies(git: Git, hashes: list[str], cancel: Cancel) -> dict[str, str]:
-    """What each commit's message says below its first line, less trailers."""
+    """Each commit's message below its first line, without trailers."""
     if not hashes:
         return {}
     asked = ["log", "--no-walk=unsorted", "--no-show-signature", "--encoding=UTF-8", "-z", "--format=%H%n%b"]
@@ -287,8 +278,7 @@ def _unquote(name: str) -> str:
     if not (name.startswith('"') and name.endswith('"')):
         return name
     spelled = name[1:-1].encode("utf-8", "surrogatepass")
-    raw = re.sub(rb"\\([0-7]{3}|.)", lambda found: _character(found[1]), spelled)
-    return decoded(raw)
+    return decoded(re.sub(rb"\\([0-7]{3}|.)", lambda found: _character(found[1]), spelled))
 
 
 def _character(spelled: bytes) -> bytes:

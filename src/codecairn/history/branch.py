@@ -1,4 +1,4 @@
-"""What a branch brings: its commits and its changes since it left another."""
+"""The commits and changes of a branch since it left another."""
 
 from __future__ import annotations
 

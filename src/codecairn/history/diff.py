@@ -1,4 +1,4 @@
-"""What differs between two trees, or between a tree and the working directory.
+"""Differences between two trees, or between a tree and the working directory.
 
 One git run prints three sections: a NUL-separated list of changed files (--raw), their line counts (--numstat), then
 the patch. The first two are complete before the patch begins, so a diff that will be shown as a summary anyway is
@@ -33,7 +33,7 @@ LARGE_DIFF_LINES = 1000
 """Above this many lines of hunks an answer is a summary."""
 
 LARGE_DIFF_BYTES = 4 << 20
-"""So that a few endless lines count as large too."""
+"""A few endless lines count as large too."""
 
 _RAW = re.compile(rb":(\d+) (\d+) \S+ \S+ ([A-Z])\d*")
 _COUNTS = re.compile(rb"(\d+|-)\t(\d+|-)\t(.*)", re.DOTALL)
@@ -138,7 +138,7 @@ def _around_gaps(
 
 
 def _paths_that_differ(git: Git, sides: _Sides, layout: Layout, cancel: Cancel) -> tuple[list[str], list[str]]:
-    """What differs by its name, and the folders that are not here; as git takes them, from the project's root."""
+    """The paths that differ, and the folders that are not here; as git takes them, from the project's root."""
     if len(sides.commits) == 2:
         changes = tree_changes(git, sides.commits[0], sides.commits[1], cancel, prefix=layout.prefix)
     else:
@@ -285,7 +285,12 @@ def _with_counts(entry: _Entry, fields: _Fields) -> _Entry:
 
 
 def _value(outputs: Sequence[bytes], sides: _Sides, guard: Guard, *, summarised: bool, asked: bool) -> Diff:
-    entries = [entry for output in outputs for entry in _entries(output, summarised=summarised)]
+    entries: list[_Entry] = []
+    for output in outputs:
+        listing = _Listing()
+        listing.read(output)
+        patch = output[listing.end :].removeprefix(b"\0")
+        entries += _fold_conflicts(listing.entries if summarised else _with_hunks(listing.entries, patch))
     if sum(entry.hunks.count("\n") for entry in entries) > LARGE_DIFF_LINES:
         summarised = True
     shown = [entry for entry in entries if not hides(guard, entry.path, entry.old_path)]
@@ -309,14 +314,7 @@ def _value(outputs: Sequence[bytes], sides: _Sides, guard: Guard, *, summarised:
     )  # fmt: skip
 
 
-def _entries(output: bytes, *, summarised: bool) -> list[_Entry]:
-    listing = _Listing()
-    listing.read(output)
-    patch = output[listing.end :].removeprefix(b"\0")
-    return _conflicts_folded(listing.entries if summarised else _with_hunks(listing.entries, patch))
-
-
-def _conflicts_folded(entries: list[_Entry]) -> list[_Entry]:
+def _fold_conflicts(entries: list[_Entry]) -> list[_Entry]:
     """A conflict is listed as unmerged and, where the file is there, once more as modified: that row has the lines."""
     folded: list[_Entry] = []
     for entry in entries:

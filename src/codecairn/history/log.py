@@ -49,7 +49,9 @@ class LogQuery:
 
 def log(git: Git, guard: Guard, query: LogQuery, cancel: Cancel) -> CommitList:
     path = guard.inside(query.path, param="filePath") if query.path is not None else None
-    _refuse_bad_author(query.author)
+    if query.author is not None and _is_unusable(query.author):
+        reason = "not a usable name or email"
+        raise InvalidInput(f"Invalid author: {printable(query.author)}", param="author", reason=reason)
     layout = git.layout(cancel)
     bounds = _bounds(git, query, cancel)
     if bounds is None:
@@ -116,11 +118,6 @@ def _date(text: str | None, param: str, read: Callable[[str], int | None]) -> in
 
 def _is_unusable(text: str) -> bool:
     return text.startswith("-") or has_control(text) or not text.strip()
-
-
-def _refuse_bad_author(author: str | None) -> None:
-    if author is not None and _is_unusable(author):
-        raise InvalidInput(f"Invalid author: {printable(author)}", param="author", reason="not a usable name or email")
 
 
 Walk = tuple[list[Commit], list[str]]
@@ -198,8 +195,8 @@ def _seconds(option: str, moment: int | None) -> list[str]:
 def _run(
     git: Git, asked: list[str], cancel: Cancel, enough: Callable[[bytearray], bool] | None = None
 ) -> tuple[bytes, list[str]]:
-    """What git tells of commits, and what it could not tell: where objects are lacking, without renames; where it is
-    folders, commit by commit."""
+    """The commits as git prints them, and notes on gaps: where objects are lacking, renames are not told; where folders
+    are lacking, git is asked commit by commit."""
     finished = git.run(*_COMMAND, _FILES, "--find-renames", *asked, cancel=cancel, enough=enough)
     if finished.status == 0 or finished.stopped_early or not lacks_objects(finished):
         return output_of(finished), []

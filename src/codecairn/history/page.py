@@ -120,10 +120,12 @@ def commit_page(value: CommitList, room: int) -> CommitList:
 
 def diff_page(value: Diff, cursor: str | None, room: int) -> Diff:
     """From the cursor on: its file as far as that fits, then those that fit whole."""
-    start, line = _place(cursor)
+    file, _, cut = (cursor or "0").partition(".")  # the line is there where the text was cut within a file
+    start, line = int(file), int(cut or 0)
     following = value.files[start:]
     if line and following:
-        following = [_from_line(following[0], line), *following[1:]]
+        uncut = "".join(f"{each}\n" for each in _hunk_lines(following[0])[line:])
+        following = [replace(following[0], diff=uncut), *following[1:]]
     folders = _folders(value.files, int(room * _SHARE_OF_FOLDERS)) if value.mode == "summary" and not start else []
     left = room - size(replace(value, files=[], next_cursor="0" * 20))
     if size(following) > left:
@@ -147,18 +149,8 @@ def diff_page(value: Diff, cursor: str | None, room: int) -> Diff:
     )  # fmt: skip
 
 
-def _place(place: str | None) -> tuple[int, int]:
-    """A file's number and, where the text was cut within the file, the line."""
-    file, _, line = (place or "0").partition(".")
-    return int(file), int(line or 0)
-
-
 def _hunk_lines(file: FileDiff) -> list[str]:
     return file.diff.removesuffix("\n").split("\n") if file.diff else []
-
-
-def _from_line(file: FileDiff, line: int) -> FileDiff:
-    return replace(file, diff="".join(f"{each}\n" for each in _hunk_lines(file)[line:]))
 
 
 def _leading_hunks(file: FileDiff, room: int) -> FileDiff:

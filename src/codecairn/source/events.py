@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from codecairn.source.stamps import Stamp, stamp_at
+
 if TYPE_CHECKING:
     from watchfiles._rust_notify import RustNotify
 
@@ -128,9 +130,6 @@ def _prefixes(path: str) -> Iterator[str]:
     yield path
 
 
-Stamp = tuple[int, int, int, int]
-
-
 class Sweep(Events):
     """A look at every file's stamp from time to time."""
 
@@ -168,7 +167,7 @@ class Sweep(Events):
                 if entry.is_dir(follow_symlinks=False):
                     if not self._ignored(path):
                         waiting.append(f"{path}/")
-                elif (stamp := _stamp(entry.path)) is not None:
+                elif stamp := stamp_at(entry.path, follow_links=False):
                     yield path, stamp
 
     def _git_files(self) -> Iterator[tuple[str, Stamp]]:
@@ -177,7 +176,7 @@ class Sweep(Events):
         places = [folder / name for folder in self._git_folders for name in GIT_NAMES]
         places += [place for folder in branches for place in folder.rglob("*") if place.suffix != ".lock"]
         for place in places:
-            if (stamp := _stamp(str(place))) is not None:
+            if stamp := stamp_at(place, follow_links=False):
                 yield f"/{place}", stamp
 
     def rescan(self) -> None:
@@ -193,11 +192,3 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
             return [entry for entry in entries if entry.name.isprintable()]
     except OSError:
         return []
-
-
-def _stamp(place: str) -> Stamp | None:
-    try:
-        info = os.lstat(place)
-    except OSError:
-        return None
-    return info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino

@@ -1,4 +1,4 @@
-"""What git's complaints mean to a caller, and reading around the objects that a repository lacks.
+"""The errors that git's complaints mean to a caller, and reading around the objects that a repository lacks.
 
 A partial clone lacks objects, and a damaged one has some that cannot be unpacked. git ends at the first; so it is asked
 again about halves of what it was asked about, until what is missing stands alone.
@@ -22,7 +22,7 @@ _UNREADABLE = re.compile(
 _AT_ONCE = 400
 """Paths; of 250 bytes each they fit on any system's command line."""
 _MOST_RUNS = 200
-"""What is not told apart by then is lacking as a whole."""
+"""Paths that are not told apart by then count as lacking."""
 _OBJECT = re.compile(r"\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b")
 REPAIR = "Run `git fsck` and repair it."
 
@@ -49,7 +49,7 @@ def output_of(finished: Finished) -> bytes:
 
 
 def failure(finished: Finished) -> CairnError:
-    """What git's complaint means to a caller."""
+    """The error that git's complaint means to a caller."""
     said = finished.complaint
     lines = said.splitlines() or [""]
     line = next((text for text in lines if text.startswith(("fatal:", "error:"))), lines[0])
@@ -72,7 +72,7 @@ class Pieces(NamedTuple):
 
 
 def in_pieces(paths: Sequence[str], attempt: Callable[[Sequence[str]], Finished], fine: frozenset[int]) -> Pieces:
-    """What comes of an attempt at all paths; a status that is not `fine` is a fault of the attempt."""
+    """The results of an attempt at all paths; a status that is not `fine` is a fault of the attempt."""
     found = Pieces([], [])
     waiting = [paths[at : at + _AT_ONCE] for at in range(0, len(paths), _AT_ONCE)][::-1]
     for run in range(_MOST_RUNS + len(waiting)):

@@ -34,6 +34,7 @@ import msgspec
 
 from codecairn.errors import CairnError
 from codecairn.paths import Guard
+from codecairn.source.stamps import Stamp, stamp_at, stamp_of
 
 LARGEST_FILE = 1 << 20
 _CHEAP_LOOK_S = 0.002
@@ -48,7 +49,6 @@ _AGREEING_SCANS = 3
 
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
-Stamp = tuple[int, ...]
 NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Raised for content that is no JSON, or not of the form asked for."""
 
@@ -92,7 +92,7 @@ def read(path: Path, root: Path) -> Reading | None:
         return None
     except (OSError, RuntimeError) as error:  # RuntimeError: links that lead to each other
         reason = (isinstance(error, OSError) and error.strerror) or "a link that leads to itself"
-        return Reading(_stamp_at(path), None, f"cannot be read: {reason}", shared=True)
+        return Reading(stamp_at(path), None, f"cannot be read: {reason}", shared=True)
 
 
 def _read_link(path: Path, root: Path) -> Reading:
@@ -101,7 +101,7 @@ def _read_link(path: Path, root: Path) -> Reading:
     except FileNotFoundError:
         return Reading((), None, "a link that leads nowhere", shared=True)
     if not is_inside(real, root):
-        return Reading(_stamp_at(path), None, "a link that leads outside the project", shared=True)
+        return Reading(stamp_at(path), None, "a link that leads outside the project", shared=True)
     return replace(_read_plain(real), shared=True)
 
 
@@ -154,18 +154,15 @@ class JsonFolder:
         return self._readings
 
     def _is_due(self) -> bool:
+        share = _LOOK_SHARE_WITH_EVENTS if self._events.watching else _LOOK_SHARE
         return (
             self._events.any()
             or self._unsettled
             or self._look_cost < _CHEAP_LOOK_S
-            or time.monotonic() - self._looked_at > self._look_cost * self._look_share
+            or time.monotonic() - self._looked_at > self._look_cost * share
             or _folder_stamp(self.path) != self._folder_stamp
-            or any(_stamp_at(self._place(name)) != self._readings[name].stamp for name in self._shared)
+            or any(stamp_at(self._place(name)) != self._readings[name].stamp for name in self._shared)
         )
-
-    @property
-    def _look_share(self) -> int:
-        return _LOOK_SHARE_WITH_EVENTS if self._events.watching else _LOOK_SHARE
 
     def _look(self) -> None:
         began = time.monotonic()
@@ -186,7 +183,7 @@ class JsonFolder:
         patience = Patience()
         for name in names:
             known = self._readings.get(name)
-            if known is not None and not known.racy and known.stamp == _stamp_at(self._place(name)):
+            if known is not None and not known.racy and known.stamp == stamp_at(self._place(name)):
                 yield name, known
             elif (reading := steady(self.path / name, self._root, known, patience)) is not None:
                 yield name, reading
@@ -197,11 +194,11 @@ class JsonFolder:
     def _names(self) -> list[str]:
         """The names in order. A name that was there and is not is looked for again: some file systems list a folder in
         which a file is being replaced without that file."""
-        names = _json_names(self.path)
+        names = json_names(self.path)
         for _ in range(_AGREEING_SCANS):
             if self._readings.keys() <= names:
                 break
-            before, names = names, _json_names(self.path)
+            before, names = names, json_names(self.path)
             if before == names:
                 break
         return sorted(names)
@@ -211,7 +208,7 @@ class JsonFolder:
             raise _unreadable(self.path, "it is a link that leads outside the project")
 
 
-def _json_names(path: Path) -> set[str]:
+def json_names(path: Path) -> set[str]:
     """Names with a leading dot are left out: editors keep their locks and drafts under such."""
     try:
         with os.scandir(path) as entries:
@@ -248,24 +245,13 @@ def _folder_stamp(path: Path) -> Stamp:
     return (info.st_mtime_ns, info.st_ino, info.st_dev)
 
 
-def _stamp_at(path: Path | str) -> Stamp:
-    try:
-        return _stamp(os.stat(path))  # noqa: PTH116 - as above
-    except OSError:
-        return ()
-
-
-def _stamp(info: os.stat_result) -> Stamp:
-    return (info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino)
-
-
 def _read_plain(path: Path) -> Reading:
     """By one descriptor, so that what is checked is what is read."""
     descriptor = os.open(path, _OPEN)
     try:
         info = os.fstat(descriptor)
         if not stat.S_ISREG(info.st_mode):
-            return Reading(_stamp(info), None, "not a regular file")
+            return Reading(stamp_of(info), None, "not a regular file")
         with open(descriptor, "rb", closefd=False) as file:
             return _read_from(file, info)
     finally:
@@ -273,7 +259,7 @@ def _read_plain(path: Path) -> Reading:
 
 
 def _read_from(file: BinaryIO, info: os.stat_result) -> Reading:
-    stamp, shared = _stamp(info), info.st_nlink > 1
+    stamp, shared = stamp_of(info), info.st_nlink > 1
     content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
         return Reading(stamp, None, f"larger than {LARGEST_FILE} bytes", shared=shared)

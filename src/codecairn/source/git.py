@@ -74,7 +74,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class WorkingTree:
-    """What lets a git look at the project's files and run nothing, write nothing."""
+    """Lets a git look at the project's files and run nothing, write nothing."""
 
     settings: list[tuple[str, str]]
     index: Path | None = None
@@ -90,9 +90,9 @@ class Git:
         self.root = root
         self.timeout = timeout
         self._data = data
-        self._layout: tuple[tuple[int, ...], Layout] | None = None
+        self._layout: tuple[Stamps, Layout] | None = None
         self._left_out_by: Stamps | None = None
-        """What decides that the repository around the root ignores it, where it does."""
+        """The files by which the repository around the root ignores it, where it does."""
 
     @cached_property
     def _program(self) -> str:
@@ -176,8 +176,8 @@ class Git:
     def layout(self, cancel: Cancel) -> Layout:
         """The repository around the root. Asked of git once, then for as long as the git directory looks the same."""
         if self._layout is not None:
-            stamp, layout = self._layout
-            if stamp == _stamp(layout.git_dir):
+            stamps, layout = self._layout
+            if not stamps.have_changed():
                 return layout
         if not _is_near(self.root):
             raise NotARepository("This project is not a git repository")
@@ -185,7 +185,8 @@ class Git:
             raise NotARepository(_LEFT_OUT)
         self._left_out_by = None
         layout = self._discover(cancel)
-        self._layout = (_stamp(layout.git_dir), layout)
+        # They change whenever a layout can: the folder is replaced, re-initialised, reconfigured or deepened.
+        self._layout = (Stamps(*(layout.git_dir / name for name in ("HEAD", "config", "shallow"))), layout)
         return layout
 
     def _discover(self, cancel: Cancel) -> Layout:
@@ -359,15 +360,3 @@ def _environment(settings: Iterable[tuple[str, str]]) -> dict[str, str]:
     for number, (key, value) in enumerate(pairs):
         env[f"GIT_CONFIG_KEY_{number}"], env[f"GIT_CONFIG_VALUE_{number}"] = key, value
     return env
-
-
-def _stamp(git_dir: Path) -> tuple[int, ...]:
-    """Changes whenever the facts of `Layout` can: the folder replaced, re-initialised, reconfigured or deepened."""
-    stamp: list[int] = []
-    for path in (git_dir, git_dir / "HEAD", git_dir / "config", git_dir / "shallow"):
-        try:
-            info = path.stat()
-            stamp += [info.st_ino, 0 if path == git_dir else info.st_mtime_ns]
-        except OSError:
-            stamp += [0, 0]
-    return tuple(stamp)

@@ -41,7 +41,7 @@ class CommitGraph:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a git of the user's repository needs to see, to use the graph; nothing while there is none."""
+        """The variables by which a git of the user's repository uses the graph; none while there is no graph."""
         ours = str(self._folder / "objects")
         if os.pathsep in ours or ours.startswith('"') or not (self._folder / "objects/info/commit-graph").exists():
             return {}
@@ -49,7 +49,8 @@ class CommitGraph:
 
     def took(self, seconds: float, find_tip: Callable[[], str]) -> None:
         """Told how long a walk took; after a slow one a graph of what is now checked out is written, if it is new."""
-        if seconds < SLOW_S or self._has_own():
+        own = ("info/commit-graph", "info/commit-graphs")
+        if seconds < SLOW_S or any((self._objects / each).exists() for each in own):
             return
         with self._lock:
             if time.monotonic() - self._begun < _SOONEST_AGAIN_S:
@@ -59,10 +60,6 @@ class CommitGraph:
         if not tip or tip == self._tip():
             return
         threading.Thread(target=self._build, args=(tip,), daemon=True, name="commit-graph").start()
-
-    def _has_own(self) -> bool:
-        info = self._objects / "info"
-        return (info / "commit-graph").exists() or (info / "commit-graphs").exists()
 
     def _tip(self) -> str | None:
         try:

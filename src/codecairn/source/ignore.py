@@ -34,7 +34,7 @@ _MOST_PATTERNS = 5_000
 
 
 class Rules:
-    """What one ignore file says, and what those above it say where it is silent."""
+    """The rules of one ignore file, and of those above it where it is silent."""
 
     def __init__(self, folder: str = "", text: str = "", above: Rules | None = None) -> None:
         self._start = len(folder) + 1 if folder else 0

@@ -27,7 +27,6 @@ from codecairn.source.git import OBJECT_ID, Git, names_of
 FOLDER = 0o040000
 LINK = 0o120000
 SUBMODULE = 0o160000
-EXECUTABLE = 0o100755
 _WINDOW = 48
 """Ids asked for at once: with SHA-256 they take 3,120 bytes, and the smallest pipe a system gives holds 4,096."""
 _SHA256_DIGITS = 64
@@ -36,8 +35,8 @@ _MOST_DAMAGED = 200
 
 
 class Entry(NamedTuple):
-    """What a commit holds at a path: a file, a link (its blob is the target), a submodule (its id is a commit), or a
-    folder whose content is not here."""
+    """A path of a commit: a file, a link (its blob is the target), a submodule (its id is a commit), or a folder whose
+    content is not here."""
 
     path: str
     """Relative to the repository, bytes that are no UTF-8 escaped as the file system's are."""
@@ -60,7 +59,7 @@ class Entry(NamedTuple):
 
 
 class TreeChange(NamedTuple):
-    """One path on which two trees differ. What is not there has mode 0 and an empty id."""
+    """One path on which two trees differ. A side that is not there has mode 0 and an empty id."""
 
     status: str
     """git's letter: A, D, M, T (a file became a link, or the like), or R where renames were asked for."""
@@ -71,23 +70,17 @@ class TreeChange(NamedTuple):
     mode: int
     old_id: str
     id: str
-    similarity: int | None = None
-    """Of a rename, in per cent, as git reckons."""
 
 
 class Missing(NamedTuple):
-    """The repository does not have the object: a partial clone, or damage."""
+    """The repository has no such blob: a partial clone, damage, or an object of another kind."""
 
 
 class TooLarge(NamedTuple):
     size: int
 
 
-class NotABlob(NamedTuple):
-    kind: str
-
-
-Blob = bytes | Missing | TooLarge | NotABlob
+Blob = bytes | Missing | TooLarge
 
 
 def tree(git: Git, commit: str, prefix: str, cancel: Cancel) -> list[Entry]:
@@ -103,7 +96,7 @@ def tree(git: Git, commit: str, prefix: str, cancel: Cancel) -> list[Entry]:
 
 
 def entry_at(git: Git, commit: str, path: str, cancel: Cancel) -> Entry | None:
-    """What a commit holds at a path from the project's root; None where it holds nothing there."""
+    """The entry of a commit at a path from the project's root; None where there is none."""
     listed = git.read("ls-tree", "-z", "--long", "--end-of-options", commit, "--", path, cancel=cancel)
     return next(map(_entry, names_of(listed)), None)
 
@@ -154,7 +147,7 @@ def tree_changes(
 
 
 def _changes_around_gaps(old: list[Entry], new: list[Entry]) -> Iterator[TreeChange]:
-    """What differs, without renames; a folder that is not here on either side as one change."""
+    """The differences, without renames; a folder that is not here on either side as one change."""
     was, is_ = {each.path: each for each in old}, {each.path: each for each in new}
     gaps = tuple(f"{each.path}/" for each in (*old, *new) if each.is_lacking_folder)
     for path in sorted({*was, *is_}):
@@ -191,10 +184,8 @@ def _changes(fields: Iterator[str]) -> Iterator[TreeChange]:
         old_mode, mode, old_id, id_, status = facts.removeprefix(":").split(" ")
         old_path = next(fields)
         path = next(fields) if status[0] in "RC" else old_path
-        yield TreeChange(
-            status[0], path, old_path, int(old_mode, 8), int(mode, 8), _present(old_id), _present(id_),
-            int(status[1:]) if status[0] in "RC" else None,
-        )  # fmt: skip
+        modes = int(old_mode, 8), int(mode, 8)
+        yield TreeChange(status[0], path, old_path, *modes, _present(old_id), _present(id_))
 
 
 def _present(id_: str) -> str:
@@ -258,9 +249,7 @@ def _fits(header: _Header, most_bytes: int | None) -> bool:
 
 
 def _unread(header: _Header) -> Blob:
-    if header.kind == "missing":
-        return Missing()
-    return TooLarge(header.size) if header.kind == "blob" else NotABlob(header.kind)
+    return TooLarge(header.size) if header.kind == "blob" else Missing()
 
 
 @contextmanager

@@ -133,7 +133,7 @@ def _follow(root: Path, path: str) -> Opened:
 # Where a file cannot be opened relative to a folder: Windows.
 
 
-def _open_resolved(root: Path, path: str) -> int:
+def open_resolved(root: Path, path: str) -> int:
     """No link may change the name it was listed under."""
     place = root / path
     if os.path.normcase(place.resolve(strict=True)) != os.path.normcase(root.resolve() / path):
@@ -142,7 +142,7 @@ def _open_resolved(root: Path, path: str) -> int:
 
 
 def _follow_resolved(root: Path, path: str) -> Opened:
-    """What was opened must be what the name leads to afterwards, and that must lie below the root."""
+    """The name must lead to the opened file afterwards too, and that file must lie below the root."""
     descriptor = os.open(root / path, _FILE)
     try:
         place, top = (root / path).resolve(strict=True), root.resolve()
@@ -158,7 +158,7 @@ def _follow_resolved(root: Path, path: str) -> Opened:
 
 _HAS_FOLDERS = os.open in os.supports_dir_fd and os.readlink in os.supports_dir_fd
 
-open_plain = _descend if _HAS_FOLDERS else _open_resolved
+open_plain = _descend if _HAS_FOLDERS else open_resolved
 """A file under the very name it has: no part of it may be a link."""
 open_inside = _follow if _HAS_FOLDERS else _follow_resolved
 """A file under any name that leads to it without leaving the root."""

@@ -62,9 +62,9 @@ def run(
     partial: bool = False,
     spool: IO[bytes] | None = None,
 ) -> Finished:
-    """Run to the end, or until `enough` says that what has been read suffices. What takes too long raises, or hands
-    back what it said so far where `partial` output is of use. What is said in a thousand small pieces is better said
-    into a `spool`, which is read when all is said: waking up for each costs more than the program itself."""
+    """Run to the end, or until `enough` says that the output so far suffices. A program that takes too long raises,
+    or its output so far is handed back where `partial` output is of use. Output in a thousand small pieces goes better
+    into a `spool`, which is read at the end: waking up for each piece costs more than the program itself."""
     child = _spawn(
         arguments,
         folder,
@@ -76,7 +76,7 @@ def run(
     try:
         with cancel.stopping(lambda: kill(child)):
             _feed(child, stdin)
-            output, complaint, ending = _drain(child, enough, time.monotonic() + timeout)
+            output, complaint, ending = drain(child, enough, time.monotonic() + timeout)
         cancel.check()
     finally:
         end(child)
@@ -127,7 +127,7 @@ Ending = Literal["whole", "enough", "late"]
 Drained = tuple[bytes, bytes, Ending]
 
 
-def _drain_selecting(child: Child, enough: Enough | None, deadline: float) -> Drained:
+def drain_selecting(child: Child, enough: Enough | None, deadline: float) -> Drained:
     """Both pipes to their end, in this thread: starting two others costs a millisecond, a fifth of a small command."""
     output, complaint = bytearray(), bytearray()
     ending: Ending = "whole"
@@ -153,7 +153,7 @@ def _drain_selecting(child: Child, enough: Enough | None, deadline: float) -> Dr
     return bytes(output), bytes(complaint), ending
 
 
-def _drain_threaded(child: Child, enough: Enough | None, deadline: float) -> Drained:
+def drain_threaded(child: Child, enough: Enough | None, deadline: float) -> Drained:
     """The same where pipes cannot be selected on: Windows."""
     stdout, stderr = child.stdout, _pipe(child.stderr)
     expired = threading.Event()
@@ -180,7 +180,7 @@ def _drain_threaded(child: Child, enough: Enough | None, deadline: float) -> Dra
     return bytes(output), b"".join(complaint), "late" if expired.is_set() else "enough" if early else "whole"
 
 
-_drain = _drain_threaded if sys.platform == "win32" else _drain_selecting
+drain = drain_threaded if sys.platform == "win32" else drain_selecting
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
@@ -211,8 +211,12 @@ def leave() -> None:
     kill_all()
 
 
-def kill_all() -> None:
+def running() -> set[Child]:
+    """The children that run now."""
     with _running_lock:
-        children = list(_running)
-    for child in children:
+        return set(_running)
+
+
+def kill_all() -> None:
+    for child in running():
         kill(child)

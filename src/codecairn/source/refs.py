@@ -1,4 +1,4 @@
-"""What a repository calls its commits: the default branch, the ref a caller means, the worktrees there are."""
+"""The names of a repository's commits: the default branch, the ref a caller means, the worktrees there are."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _on_disk(git: Git, name: str, cancel: Cancel) -> str | None:
 
 
 def default_branch(git: Git, cancel: Cancel) -> Tip | None:
-    """What other branches are compared with; None where nothing was ever committed."""
+    """The branch that others are compared with; None where nothing was ever committed."""
     for name in _candidates(git, cancel):
         commit = commit_of(git, name, cancel)
         if commit is not None:

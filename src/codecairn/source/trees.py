@@ -30,7 +30,8 @@ class TreeSieve(walk.Sieve):
 
     def take_entry(self, entry: Entry) -> None:
         path = entry.path.removeprefix(self._prefix)
-        reason = self._unfit(entry) or self._left_out(path)
+        folder = self._folder(path.rpartition("/")[0])
+        reason = self._unfit(entry) or folder.reason or self._unwanted(path, folder.rules)
         if reason:
             self.excluded[reason] += 1
         else:
@@ -44,10 +45,6 @@ class TreeSieve(walk.Sieve):
         if entry.is_lacking_folder:
             return walk.LACKING
         return walk.LINK if entry.is_link else None
-
-    def _left_out(self, path: str) -> str | None:
-        folder = self._folder(path.rpartition("/")[0])
-        return folder.reason or self._unwanted(path, folder.rules)
 
     def _is_linked(self, path: str) -> str | None:
         del path  # nothing of a tree lies behind a link

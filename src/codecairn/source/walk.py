@@ -32,22 +32,9 @@ from typing import NamedTuple
 from codecairn.cancel import Cancel
 from codecairn.errors import NotARepository, RepositoryDenied
 from codecairn.paths import Guard, has_control, printable
-from codecairn.source.content import Content, Found, Skip, classify, read_text
+from codecairn.source.content import Found, Skip, read_text
 from codecairn.source.git import Git
 from codecairn.source.ignore import Rules
-
-__all__ = [
-    "Content",
-    "Found",
-    "Listing",
-    "Skip",
-    "classify",
-    "ignored_by_git",
-    "is_test",
-    "is_vendor",
-    "list_files",
-    "read_text",
-]
 
 ABSENT = "not in the working tree"
 CACHE = "written by a tool"
@@ -165,7 +152,7 @@ def _with_parents(path: str) -> Iterator[str]:
 
 
 def ignored_by_git(git: Git, cancel: Cancel) -> frozenset[str]:
-    """What git ignores below the root at this moment; a folder that is ignored whole is one path."""
+    """The paths below the root that git ignores now; a folder that is ignored whole is one path."""
     options = ("--others", "--ignored", "--exclude-standard", "--directory")
     names = git.read("ls-files", "-z", *options, cancel=cancel).split(b"\0")
     return frozenset(path.rstrip("/") for path in map(_decoded, names) if path)
@@ -188,7 +175,7 @@ def _list_with_git(sieve: Sieve, git: Git, cancel: Cancel, only: Sequence[str] |
 
 
 class _Folder(NamedTuple):
-    """What is decided once for all files of a folder."""
+    """The decision for all files of a folder."""
 
     reason: str | None
     """Why none of them is listed."""
@@ -213,7 +200,8 @@ class Sieve:
         """The names that can be shown and stored; git's are bytes, and UTF-8 by convention only."""
         decoded = [_decoded(name) for name in names]
         paths = [path for path in decoded if path is not None]
-        self._leave_out(UNNAMEABLE, len(decoded) - len(paths))
+        if len(paths) < len(decoded):
+            self.excluded[UNNAMEABLE] += len(decoded) - len(paths)
         return paths
 
     def mark(self, folders: Iterable[str]) -> None:
@@ -224,10 +212,6 @@ class Sieve:
         for folder in {each for path in paths for each in _with_parents(path.rpartition("/")[0])}:
             if any(lexists(f"{self._base}{folder}/{mark}") for mark in MARKS):
                 yield folder
-
-    def _leave_out(self, reason: str, count: int = 1) -> None:
-        if count:
-            self.excluded[reason] += count
 
     def warn(self, text: str) -> None:
         if len(self.warnings) < _MOST_WARNINGS:
@@ -274,14 +258,13 @@ class Sieve:
             path = path.rpartition("/")[0]
         folder = self._folders[path]
         for each in reversed(missing):
-            folder = self._folders[each] = folder if folder.reason else self._decide(each, folder.rules)
+            reason = folder.reason or self._exclusion(each, folder.rules)
+            folder = _Folder(reason, folder.rules if reason else self._rules(each, RULES, folder.rules))
+            self._folders[each] = folder
         return folder
 
-    def _decide(self, path: str, rules: Rules) -> _Folder:
-        reason = self._pruned(path, path.rpartition("/")[2], rules)
-        return _Folder(reason, rules if reason else self._rules(path, RULES, rules))
-
-    def _pruned(self, path: str, name: str, rules: Rules) -> str | None:
+    def _exclusion(self, path: str, rules: Rules) -> str | None:
+        name = path.rpartition("/")[2]
         if self._guard.blocks(path):
             return SECRET
         if name in TOOL_FOLDERS or path in self._marked:

@@ -3,7 +3,7 @@
 A watch has one thread. It collects what is touched until nothing more comes for a moment, and hands it over as paths of
 files and folders, or as None where anything may have changed: the kernel lost events, a burst is so large that looking
 at everything is cheaper, the root was replaced, an ignore file was edited, or git moved its HEAD, index or branches.
-A folder stands for all that is in it. What is handed over is a hint to look, never a statement of what happened.
+A folder stands for all that is in it. The paths are a hint to look, never a statement of what happened.
 
 Linux is listened to in `inotify.py`, other systems in `events.py`.
 """
@@ -140,14 +140,16 @@ class Watch:
         try:
             while not self._closing:
                 if touched := self._collect():
-                    self._changed(None if _is_anything(touched) else touched)
+                    is_anything = ANYTHING in touched or len(touched) > BURST
+                    is_anything |= any(path.rpartition("/")[2] in RULE_FILES for path in touched)
+                    self._changed(None if is_anything else touched)
                 self._pending = False
         finally:
             self.mode = "off"
             self._events.close()
 
     def _collect(self) -> set[str]:
-        """What is touched from the first change on until it is quiet, or the time to wait is over."""
+        """The paths touched from the first change on until it is quiet, or the time to wait is over."""
         touched = self._next(None)
         if not touched:
             return touched
@@ -175,13 +177,8 @@ class Watch:
             return {ANYTHING}
 
 
-def _is_anything(touched: set[str]) -> bool:
-    return ANYTHING in touched or len(touched) > BURST or any(path.rpartition("/")[2] in RULE_FILES for path in touched)
-
-
 def _why(error: OSError) -> str:
-    known = _LIMITS.get(error.errno or 0)
-    return known or f"file events cannot be had: {error.strerror or error}"
+    return _LIMITS.get(error.errno or 0) or f"file events cannot be had: {error.strerror or error}"
 
 
 def listen(root: Path, ignored: Callable[[str], bool], git_folders: list[Path]) -> Events:

@@ -1,6 +1,6 @@
 """Worktrees of our own: the one thing that is written into a user's repository, and only where that was asked for.
 
-What git checks out here runs nothing that the repository's configuration names (git.py): no hook, no filter. So files
+A checkout here runs nothing that the repository's configuration names (git.py): no hook, no filter. So files
 that a filter would fill in, such as those of LFS, are what is committed of them.
 """
 
@@ -47,7 +47,7 @@ def is_worktree(git: Git, folder: Path, cancel: Cancel) -> bool:
 
 
 def changes_in(git: Git, folder: Path, commit: str, cancel: Cancel) -> str:
-    """What would be lost with a worktree that was made of a commit, in words; nothing where nothing would."""
+    """The changes that would be lost with a worktree made of a commit, in words; empty where there are none."""
     own = Git(folder, timeout=git.timeout)
     try:
         if own.head(cancel) != commit:
