@@ -177,7 +177,7 @@ def _issue(text: str, rule: CompiledRule) -> PromptIssue | None:
         found = next((each for each in rule.pattern.finditer(text) if _is_random_enough(each, rule.rule)), None)
         if found is None:
             return None
-        match = _shown_match(found.group(), rule)
+        match = _match_excerpt(found.group(), rule)
     return PromptIssue(
         rule_id=rule.rule.id, severity=rule.rule.severity, description=rule.rule.description, match=match,
         category=rule.category, remediation=rule.rule.remediation,
@@ -192,7 +192,7 @@ def _is_random_enough(found: Any, rule: Rule) -> bool:
     return bool(value) and -sum(share * math.log2(share) for share in shares) >= rule.min_entropy
 
 
-def _shown_match(match: str, rule: CompiledRule) -> str:
+def _match_excerpt(match: str, rule: CompiledRule) -> str:
     """The text that matched; of a secret, no more than tells its kind."""
     if rule.is_about_secrets or redact.masked(match) != match or _looks_random(match):
         return f"{match[: min(4, len(match) // 4)]}..."

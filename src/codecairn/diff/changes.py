@@ -78,9 +78,9 @@ class Comparison:
                 self.git, self.merge_base, self.head.head, self.cancel, prefix=self._prefix, renames=True
             )
         found = worktree_changes(self.git, self.merge_base, self.cancel, prefix=self._prefix)
-        return [*found, *self._untracked_changes({each.path for each in found})]
+        return [*found, *self._changes_untracked_by_git({each.path for each in found})]
 
-    def _untracked_changes(self, told: set[str]) -> Iterator[TreeChange]:
+    def _changes_untracked_by_git(self, told: set[str]) -> Iterator[TreeChange]:
         """Files of the working tree that git does not track, and the index does."""
         tracked = set(names_of(self.git.read("ls-files", "-z", "--full-name", cancel=self.cancel)))
         for path in self.store.manifest(self.head.id):
@@ -121,7 +121,7 @@ class Comparison:
         """By path; each path once, as of one commit."""
         left_out = dict(self._left_out(entries))
         wanted = {each.path: each for each in entries if each.path not in left_out}
-        known = self._known_versions(wanted)
+        known = self._versions_in_index(wanted)
         unread = {path: each for path, each in wanted.items() if path not in known}
         return {**left_out, **known, **dict(self._read(unread))}
 
@@ -140,7 +140,7 @@ class Comparison:
         head = self.head
         return sieve_of(self.git, head.prefix, self.guard, head.rules, self.cancel, vendor=head.vendor)
 
-    def _known_versions(self, entries: dict[str, Entry]) -> dict[str, Version]:
+    def _versions_in_index(self, entries: dict[str, Entry]) -> dict[str, Version]:
         contents = {path: bytes.fromhex(each.id) for path, each in entries.items()}
         found = {}
         for path, blob, file, language in self.store.versions_of(contents):

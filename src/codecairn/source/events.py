@@ -83,12 +83,12 @@ class TreeEvents(Events):
         if seconds is not None:
             return set()
         while not self._stop.is_set():
-            if touched := set(self._touched_paths()):
+            if touched := set(self._next_paths()):
                 return touched
         self._stop.clear()
         return set()
 
-    def _touched_paths(self) -> Iterator[str]:
+    def _next_paths(self) -> Iterator[str]:
         try:
             # No time limit: at its end the notifier forgets what came in at that moment.
             changes = self._notify.watch(_STEP_MS * QUIET_SHARE, _STEP_MS, 0, self._stop)

@@ -252,11 +252,7 @@ class Git:
 
     def branch(self, cancel: Cancel) -> str | None:
         """The branch checked out, or None where HEAD is a commit."""
-        git_dir = self.layout(cancel).git_dir
-        try:
-            named = (git_dir / "HEAD").read_text("utf-8").strip()
-        except (OSError, ValueError):
-            named = ""
+        named = text_at(self.layout(cancel).git_dir / "HEAD")
         if named.startswith("ref: refs/heads/") and not named.endswith("/.invalid"):
             return named.removeprefix("ref: refs/heads/")
         return self.ask("symbolic-ref", "--quiet", "--short", "HEAD", cancel=cancel) or None
@@ -268,12 +264,9 @@ class Git:
     def _head_on_disk(self, cancel: Cancel) -> str | None:
         """HEAD without a process, where it is a plain file naming a plain file; git itself knows the other ways."""
         git_dir = self.layout(cancel).git_dir
-        try:
-            named = (git_dir / "HEAD").read_text("ascii").strip()
-            if named.startswith("ref: refs/heads/"):
-                named = (common_dir(git_dir) / named.removeprefix("ref: ")).read_text("ascii").strip()
-        except (OSError, ValueError):
-            return None
+        named = text_at(git_dir / "HEAD")
+        if named.startswith("ref: refs/heads/"):
+            named = text_at(common_dir(git_dir) / named.removeprefix("ref: "))
         return named if OBJECT_ID.fullmatch(named) else None
 
     def _verify(self, revision: str, cancel: Cancel) -> str:
@@ -331,11 +324,15 @@ def names_of(output: bytes) -> list[str]:
 
 def common_dir(git_dir: Path) -> Path:
     """The git directory that a worktree's own belongs to."""
+    return git_dir / text_at(git_dir / "commondir")
+
+
+def text_at(path: Path) -> str:
+    """A line that git keeps in a file; empty where there is no such file, or it is no UTF-8."""
     try:
-        named = (git_dir / "commondir").read_text("utf-8", "surrogateescape").strip()
-    except OSError:
-        return git_dir
-    return git_dir / named
+        return path.read_text("utf-8").strip()
+    except (OSError, ValueError):
+        return ""
 
 
 def _is_near(root: Path) -> bool:

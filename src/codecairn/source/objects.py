@@ -322,7 +322,7 @@ class _Batch:
             self._questions.write("".join(f"{id_}\n" for id_ in ids).encode())
             self._questions.flush()
         except OSError as error:
-            raise self._ended() from error
+            raise self._end_error() from error
 
     def headers(self, ids: Sequence[str]) -> list[_Header]:
         self.ask(ids)
@@ -332,7 +332,7 @@ class _Batch:
         size = self._header().size
         data = self._answer(lambda: self._answers.read(size + 1))  # a line end follows
         if len(data) <= size:
-            raise self._ended()
+            raise self._end_error()
         return data[:size]
 
     def _header(self) -> _Header:
@@ -340,7 +340,7 @@ class _Batch:
         if len(answer) == 2:
             return _Header(answer[1].decode(), 0)
         if len(answer) != 3:
-            raise self._ended()
+            raise self._end_error()
         return _Header(answer[1].decode(), int(answer[2]))
 
     def _answer(self, read: Callable[[], bytes]) -> bytes:
@@ -350,7 +350,7 @@ class _Batch:
         finally:
             self._asked_at = None
 
-    def _ended(self) -> _EndedError:
+    def _end_error(self) -> _EndedError:
         self._cancel.check()
         if self._is_late:
             late = TimedOut(f"git did not answer within {self._timeout:g} seconds", seconds=self._timeout)

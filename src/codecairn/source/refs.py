@@ -9,7 +9,7 @@ from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, InvalidInput, RefNotFound
 from codecairn.nearness import nearest, suggestion
 from codecairn.paths import has_control
-from codecairn.source.git import OBJECT_ID, Git
+from codecairn.source.git import OBJECT_ID, Git, text_at
 
 _HEADS = "refs/heads/"
 _KINDS = (_HEADS, "refs/tags/", "refs/remotes/")
@@ -78,10 +78,7 @@ def _on_disk(git: Git, name: str, cancel: Cancel) -> str | None:
     """A branch without a process, where it is a plain file; git itself knows the other ways."""
     if has_control(name) or ".." in name or name.startswith(("/", "-")):
         return None
-    try:
-        said = (git.common(cancel) / _HEADS / name).read_text("ascii").strip()
-    except (OSError, ValueError):
-        return None
+    said = text_at(git.common(cancel) / _HEADS / name)
     return said if OBJECT_ID.fullmatch(said) else None
 
 

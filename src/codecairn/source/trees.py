@@ -31,7 +31,7 @@ class TreeSieve(walk.Sieve):
     def take_entry(self, entry: Entry) -> None:
         path = entry.path.removeprefix(self._prefix)
         folder = self._folder(path.rpartition("/")[0])
-        reason = self._unfit(entry) or folder.reason or self._unwanted(path, folder.rules)
+        reason = self._unfit(entry) or folder.reason or self._file_exclusion(path, folder.rules)
         if reason:
             self.excluded[reason] += 1
         else:

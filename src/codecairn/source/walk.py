@@ -155,7 +155,7 @@ def ignored_by_git(git: Git, cancel: Cancel) -> frozenset[str]:
     """The paths below the root that git ignores now; a folder that is ignored whole is one path."""
     options = ("--others", "--ignored", "--exclude-standard", "--directory")
     names = git.read("ls-files", "-z", *options, cancel=cancel).split(b"\0")
-    return frozenset(path.rstrip("/") for path in map(_decoded, names) if path)
+    return frozenset(path.rstrip("/") for path in map(_decode, names) if path)
 
 
 def _list_with_git(sieve: Sieve, git: Git, cancel: Cancel, only: Sequence[str] | None) -> None:
@@ -198,7 +198,7 @@ class Sieve:
 
     def named(self, names: Iterable[bytes]) -> list[str]:
         """The names that can be shown and stored; git's are bytes, and UTF-8 by convention only."""
-        decoded = [_decoded(name) for name in names]
+        decoded = [_decode(name) for name in names]
         paths = [path for path in decoded if path is not None]
         if len(paths) < len(decoded):
             self.excluded[UNNAMEABLE] += len(decoded) - len(paths)
@@ -219,7 +219,7 @@ class Sieve:
 
     def take(self, path: str) -> None:
         folder = self._folder(path.rpartition("/")[0])
-        reason = folder.reason or self._unwanted(path, folder.rules)
+        reason = folder.reason or self._file_exclusion(path, folder.rules)
         if reason:
             self.excluded[reason] += 1
             return
@@ -233,7 +233,7 @@ class Sieve:
         else:
             self.excluded[self._kind(path, info)] += 1
 
-    def _unwanted(self, path: str, rules: Rules) -> str | None:
+    def _file_exclusion(self, path: str, rules: Rules) -> str | None:
         if self._guard.blocks(path):
             return SECRET
         return IGNORED if rules.drops(path, folder=False) else None
@@ -333,7 +333,7 @@ class Sieve:
             return {}
 
 
-def _decoded(name: bytes) -> str | None:
+def _decode(name: bytes) -> str | None:
     """None where the name cannot be shown."""
     try:
         path = name.decode()
@@ -343,7 +343,7 @@ def _decoded(name: bytes) -> str | None:
 
 
 def is_showable(name: str) -> bool:
-    return name.isprintable() or _decoded(name.encode("utf-8", "surrogatepass")) is not None
+    return name.isprintable() or _decode(name.encode("utf-8", "surrogatepass")) is not None
 
 
 def _is_link(info: stat_result) -> bool:
