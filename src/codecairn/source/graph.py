@@ -69,15 +69,16 @@ class CommitGraph:
 
     def _build(self, tip: str) -> None:
         try:
-            self._borrow()
+            (self._folder / "objects/info").mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_bare(self._folder)
+            (self._folder / "objects/info/alternates").write_bytes(os.fsencode(self._objects) + b"\n")
             self._write(self._folder, tip, _WRITING_S)
             (self._folder / "tip").write_text(tip, encoding="ascii")
         except (CairnError, OSError) as error:
             log.warning("no commit-graph for %s: %s", self._objects, error)
 
-    def _borrow(self) -> None:
-        """A bare repository with no objects of its own."""
-        for folder in ("objects/info", "refs"):
-            (self._folder / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-        (self._folder / "HEAD").write_text("ref: refs/heads/none\n", encoding="ascii")
-        (self._folder / "objects/info/alternates").write_bytes(os.fsencode(self._objects) + b"\n")
+
+def make_bare(folder: Path) -> None:
+    """Write the least that git takes for a repository, with no objects of its own."""
+    (folder / "refs").mkdir(mode=0o700, exist_ok=True)
+    (folder / "HEAD").write_text("ref: refs/heads/none\n", encoding="ascii")

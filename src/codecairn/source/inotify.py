@@ -13,7 +13,6 @@ folder that appears is reported itself: what was in it before its watch stood is
 from __future__ import annotations
 
 import array
-import contextlib
 import ctypes
 import errno
 import fcntl
@@ -69,12 +68,12 @@ class Kernel:
     def __init__(self) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
         self._descriptor = self._check(self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
-        self._woken, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._waker = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._open = True
         self._lock = threading.Lock()  # so that nobody asks about a descriptor that has come to be another file's
         self._poll = select.poll()
         self._poll.register(self._descriptor, select.POLLIN)
-        self._poll.register(self._woken, select.POLLIN)
+        self._poll.register(self._waker, select.POLLIN)
 
     def _check(self, result: int) -> int:
         if result < 0:
@@ -91,9 +90,10 @@ class Kernel:
     def ready(self, seconds: float | None) -> bool:
         """Wait for an event, or to be woken."""
         found = self._poll.poll(None if seconds is None else seconds * 1000)
-        if any(descriptor == self._woken for descriptor, _ in found):
-            os.read(self._woken, 512)
-        return any(descriptor == self._descriptor for descriptor, _ in found)
+        ready = {descriptor for descriptor, _ in found}
+        if self._waker in ready:
+            os.eventfd_read(self._waker)
+        return self._descriptor in ready
 
     def queued(self) -> bool:
         size = array.array("i", [0])
@@ -109,15 +109,15 @@ class Kernel:
             return []
 
     def wake(self) -> None:
-        with self._lock, contextlib.suppress(BlockingIOError):  # which says that it has been woken often enough
+        with self._lock:
             if self._open:
-                os.write(self._waker, b"\0")
+                os.eventfd_write(self._waker, 1)
 
     def close(self) -> None:
         with self._lock:
             self._open = False
-            for descriptor in (self._descriptor, self._woken, self._waker):
-                os.close(descriptor)
+            os.close(self._descriptor)
+            os.close(self._waker)
 
 
 class FolderEvents(Events):

@@ -23,6 +23,7 @@ from codecairn.errors import CairnError, TimedOut
 from codecairn.source import process
 from codecairn.source.failures import REPAIR, failure, lacks_objects, output_of
 from codecairn.source.git import OBJECT_ID, Git, names_of
+from codecairn.source.graph import make_bare
 
 FOLDER = 0o040000
 LINK = 0o120000
@@ -227,7 +228,10 @@ def _read_blobs(
         told = sizes.headers(window)
         contents.ask([id_ for id_, each in zip(window, told, strict=True) if _fits(each, most_bytes)])
         for id_, each in zip(window, told, strict=True):
-            yield id_, contents.content() if _fits(each, most_bytes) else _unread(each)
+            if _fits(each, most_bytes):
+                yield id_, contents.content()
+            else:
+                yield id_, TooLarge(each.size) if each.kind == "blob" else Missing()
 
 
 class _EndedError(Exception):
@@ -248,10 +252,6 @@ def _fits(header: _Header, most_bytes: int | None) -> bool:
     return header.kind == "blob" and (most_bytes is None or header.size <= most_bytes)
 
 
-def _unread(header: _Header) -> Blob:
-    return TooLarge(header.size) if header.kind == "blob" else Missing()
-
-
 @contextmanager
 def _reading(git: Git, digits: int, cancel: Cancel) -> Iterator[tuple[_Batch, _Batch]]:
     objects = git.layout(cancel).objects
@@ -259,28 +259,19 @@ def _reading(git: Git, digits: int, cancel: Cancel) -> Iterator[tuple[_Batch, _B
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="cairn-", ignore_cleanup_errors=True)))
         _make_empty(folder, digits)
         environment = {"GIT_DIR": str(folder), "GIT_OBJECT_DIRECTORY": str(objects)}
-        sizes, contents = (
-            stack.enter_context(_batch(git, mode, environment, cancel)) for mode in ("--batch-check", "--batch")
-        )
-        yield sizes, contents
+        batches = []
+        for mode in ("--batch-check", "--batch"):
+            batch = _Batch(git.start("cat-file", mode, environment=environment), cancel, git.timeout)
+            stack.callback(batch.end)
+            stack.enter_context(cancel.stopping(batch.stop))
+            batches.append(batch)
+        yield batches[0], batches[1]
 
 
 def _make_empty(folder: Path, digits: int) -> None:
-    """The least that git takes for a repository."""
-    (folder / "refs").mkdir()
-    (folder / "HEAD").write_text("ref: refs/heads/none\n")
+    make_bare(folder)
     sha256 = "repositoryformatversion = 1\nbare = true\n[extensions]\nobjectformat = sha256\n"
     (folder / "config").write_text("[core]\n" + (sha256 if digits == _SHA256_DIGITS else "bare = true\n"))
-
-
-@contextmanager
-def _batch(git: Git, mode: str, environment: dict[str, str], cancel: Cancel) -> Iterator[_Batch]:
-    batch = _Batch(git.start("cat-file", mode, environment=environment), cancel, git.timeout)
-    try:
-        with cancel.stopping(batch.stop):
-            yield batch
-    finally:
-        batch.end()
 
 
 class _Batch:
