@@ -6,7 +6,6 @@ base is seldom a ref that anybody indexed.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -127,9 +126,7 @@ class Comparison:
 
     def _left_out(self, entries: Iterable[Entry]) -> Iterator[tuple[str, str]]:
         for each in entries:
-            before = Counter(self._sieve.excluded)
-            self._sieve.take_entry(each)
-            reason = next(iter(self._sieve.excluded - before), None)
+            reason = self._sieve.exclusion(each)
             if reason is None and not self.head.tests and is_test(each.path.removeprefix(self._prefix)):
                 reason = _TEST
             if reason is not None:

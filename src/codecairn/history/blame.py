@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
-from functools import cached_property
+from functools import cached_property, partial
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, InvalidInput, NotFound
@@ -59,10 +59,6 @@ class BlameQuery:
     most: int | None = None
     """How many lines are blamed at most: looking for moves costs a second for some hundred."""
 
-    @property
-    def range(self) -> str:
-        return f"{1 if self.start is None else self.start}-{'' if self.end is None else self.end}"
-
 
 def blame(git: Git, guard: Guard, query: BlameQuery, cancel: Cancel) -> Blame:
     path = guard.inside(query.path, param="filePath")
@@ -74,7 +70,7 @@ def blame(git: Git, guard: Guard, query: BlameQuery, cancel: Cancel) -> Blame:
     revision = _revision(git, layout, query, cancel)
     finished, notes, total, modified = _annotate(git, layout, query, path, revision, cancel)
     commits: dict[str, _Facts] = {}
-    lines = list(_parse(finished.output, commits, _Origins(layout, guard, path)))
+    lines = list(_parse(finished.output, commits, partial(_origin, layout, guard, path)))
     if any("\0" in line.content for line in lines[:50]):
         remedy = "git_log shows the history of a binary file."
         raise InvalidInput(f"Binary file: {path}", param="filePath", remedy=remedy)
@@ -135,9 +131,10 @@ def _run(
 
 
 def _bad_range(query: BlameQuery, lines: int | None = None) -> InvalidInput:
+    asked = f"{1 if query.start is None else query.start}-{'' if query.end is None else query.end}"
     end = "the end of the file" if lines is None else f"line {lines}, the last of the file"
     return InvalidInput(
-        f"Invalid line range: {query.range}", param="startLine" if query.start is not None else "endLine",
+        f"Invalid line range: {asked}", param="startLine" if query.start is not None else "endLine",
         remedy=f"Lines count from 1; startLine may not lie behind endLine, nor either behind {end}.",
     )  # fmt: skip
 
@@ -237,27 +234,19 @@ class _Facts:
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Origins:
-    """Where lines were when they were written, seen from the project; a hidden file, or one outside, is not named."""
-
-    layout: Layout
-    guard: Guard
-    path: str
-
-    def of(self, name: str) -> str | None:
-        prefix = decoded(os.fsencode(self.layout.prefix))
-        if not name.startswith(prefix):
-            return None
-        path = name.removeprefix(prefix)
-        return None if path == self.path or self.guard.blocks(path) else path
+def _origin(layout: Layout, guard: Guard, path: str, name: str) -> str | None:
+    """The other file a line was written in, seen from the project; a hidden one, or one outside, is not named."""
+    prefix = decoded(os.fsencode(layout.prefix))
+    old_path = name.removeprefix(prefix)
+    is_named = name.startswith(prefix) and old_path != path and not guard.blocks(old_path)
+    return old_path if is_named else None
 
 
-def _parse(output: bytes, commits: dict[str, _Facts], origins: _Origins) -> Iterator[BlameLine]:
+def _parse(output: bytes, commits: dict[str, _Facts], origin_of: Callable[[str], str | None]) -> Iterator[BlameLine]:
     hash_, number, line_then, facts = "", 0, 0, _Facts()
     for raw in output.split(b"\n"):
         if raw.startswith(b"\t"):
-            origin = origins.of(facts.fields.get("filename", ""))
+            origin = origin_of(facts.fields.get("filename", ""))
             yield BlameLine(
                 line=number, hash=hash_, author=facts.fields.get("author", ""), date=facts.date,
                 content=decoded(raw[1:]).removesuffix("\r"), origin_path=origin,

@@ -75,7 +75,10 @@ def run(
     )
     try:
         with cancel.stopping(lambda: kill(child)):
-            _feed(child, stdin)
+            if child.stdin is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    child.stdin.write(stdin or b"")
+                    child.stdin.close()
             output, complaint, ending = drain(child, enough, time.monotonic() + timeout)
         cancel.check()
     finally:
@@ -112,14 +115,6 @@ def end(child: Child) -> None:
         if pipe:
             with contextlib.suppress(OSError):
                 pipe.close()
-
-
-def _feed(child: Child, stdin: bytes | None) -> None:
-    if stdin is None or child.stdin is None:
-        return
-    with contextlib.suppress(BrokenPipeError):
-        child.stdin.write(stdin)
-        child.stdin.close()
 
 
 Enough = Callable[[bytearray], bool]
