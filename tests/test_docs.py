@@ -10,6 +10,8 @@ from click.testing import CliRunner
 
 from codecairn import tools
 from codecairn.cli import COMMANDS, main
+from tests.support import architecture
+from tests.support.layers import PACKAGE
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -39,3 +41,26 @@ def test_every_command_has_help_that_says_what_it_does(name: str) -> None:
     shown = CliRunner().invoke(main, [name, "--help"])
     assert shown.exit_code == 0, shown.output
     assert len(shown.output.split("\n\n")[1].split()) > 4
+
+
+def test_the_picture_of_the_layers_is_the_one_of_the_table() -> None:
+    page = architecture.PAGE.read_text(encoding="utf-8")
+    assert page == architecture.current(page), "run `python -m tests.support.architecture`"
+
+
+MODULE = re.compile(r"`((?:codecairn/)?[a-z_]+(?:/[a-z_]+)+(?:\.py)?|codecairn/[a-z_]+\.py|[a-z_]+/)`")
+
+
+@pytest.mark.parametrize("page", [architecture.PAGE, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+def test_every_module_that_a_page_names_is_there(page: Path) -> None:
+    named = MODULE.findall(page.read_text(encoding="utf-8"))
+    places = {each: PACKAGE / each.removeprefix("codecairn/").removesuffix(".py") for each in named}
+    assert len(places) > 10
+    lost = [each for each, place in places.items() if not (place.is_dir() or place.with_suffix(".py").is_file())]
+    assert [each for each in lost if not (ROOT / each).exists()] == []
+
+
+def test_contributing_names_every_package() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    packages = sorted(each.parent.name for each in PACKAGE.glob("*/__init__.py"))
+    assert [name for name in packages if f"`{name}/`" not in page] == []

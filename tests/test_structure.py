@@ -1,4 +1,4 @@
-"""The order of the layers, the owners of dangerous verbs, and what starting up may cost: read from the source."""
+"""The owners of dangerous verbs, and what starting up may cost: read from the source."""
 
 from __future__ import annotations
 
@@ -8,50 +8,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-import codecairn
 from codecairn.parse.language import languages
-
-PACKAGE = Path(codecairn.__file__).parent
-
-LAYERS: list[set[str]] = [
-    {
-        "codecairn",
-        "cache",
-        "allocator",
-        "types",
-        "errors",
-        "config",
-        "paths",
-        "text",
-        "words",
-        "nearness",
-        "cancel",
-        "redact",
-        "metrics",
-        "connection",
-        "logs",
-    },
-    {"source", "parse", "roles"},
-    {"reading"},
-    {"embed"},
-    {"history", "store", "catalog", "files"},
-    {"index", "diff"},
-    {"names"},
-    {"resolve"},
-    {"rank"},
-    {"context"},
-    {"project", "links", "memory"},
-    {"tools"},
-    {"context.memory_pages", "context.resources", "context.prompts"},
-    {"serve"},
-    {"cli", "__main__"},
-]
-"""From the bottom up; a module imports from its own layer and from those below."""
+from tests.support.layers import PACKAGE, module_of, sources, tree
 
 OWNERS = {
     "run a program": (
@@ -86,74 +48,6 @@ OWNERS = {
 
 HEAVY = {"mcp", "mcp_types", "pydantic", "starlette", "uvicorn", "rich", "numpy", "anyio", "httpx2", "asyncio"}
 """What only a server needs: together they take longer to import than a command takes to answer."""
-
-
-def sources() -> list[Path]:
-    return sorted(path for path in PACKAGE.rglob("*.py") if "__pycache__" not in path.parts)
-
-
-def module_of(path: Path) -> str:
-    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-@cache
-def modules() -> frozenset[str]:
-    return frozenset(module_of(path) for path in sources())
-
-
-@cache
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-def imported(node: ast.AST) -> Iterator[str]:
-    """The modules of ours that a statement imports: `from codecairn import x` is the module x where there is one."""
-    names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-    if isinstance(node, ast.ImportFrom) and node.module:
-        inner = [f"{node.module}.{alias.name}" for alias in node.names]
-        names = [name for name in inner if name in modules()] or [node.module]
-    yield from (name for name in names if name.split(".")[0] == "codecairn")
-
-
-def layer(module: str) -> int:
-    """A dotted name in the table is a part of a package that stands in another layer than the rest of it."""
-    name = module.removeprefix("codecairn.")
-    ranks = {each: rank for rank, names in enumerate(LAYERS) for each in names}
-    while name and name not in ranks:
-        name = name.rpartition(".")[0]
-    return ranks.get(name, -1)
-
-
-def test_every_module_stands_in_a_layer() -> None:
-    assert sorted(module for module in modules() if layer(module) < 0) == []
-
-
-@pytest.mark.parametrize("path", sources(), ids=module_of)
-def test_nothing_imports_upward(path: Path) -> None:
-    here = module_of(path)
-    upward = [name for node in ast.walk(tree(path)) for name in imported(node) if layer(name) > layer(here)]
-    assert upward == []
-
-
-@pytest.mark.parametrize("path", sources(), ids=module_of)
-def test_imports_name_the_module_they_mean(path: Path) -> None:
-    relative = [node.lineno for node in ast.walk(tree(path)) if isinstance(node, ast.ImportFrom) and node.level]
-    assert relative == []
-
-
-def at_import(path: Path) -> set[str]:
-    """What importing the module imports of ours: its top level, without what only a type checker sees."""
-    statements = [node for node in tree(path).body if isinstance(node, ast.Import | ast.ImportFrom)]
-    return {name for node in statements for name in imported(node)} - {module_of(path)}
-
-
-def test_no_imports_run_in_a_circle() -> None:
-    waiting = {module_of(path): at_import(path) for path in sources()}
-    while free := [module for module, needs in waiting.items() if not needs & waiting.keys()]:
-        for module in free:
-            del waiting[module]
-    assert waiting == {}
 
 
 def code_of(path: Path) -> str:

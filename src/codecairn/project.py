@@ -25,7 +25,6 @@ from codecairn.catalog.governance import CriteriaSource
 from codecairn.config import Settings, data_folder
 from codecairn.context.central import UseTable
 from codecairn.errors import Denied, InvalidInput, ProjectNotFound
-from codecairn.history.churn import RecentChanges
 from codecairn.index.live import ProjectIndex
 from codecairn.index.overlays import Leases
 from codecairn.index.run import Importers
@@ -108,10 +107,6 @@ class Project:
     @cached_property
     def searcher(self) -> Searcher:
         return Searcher(self.index.encoders)
-
-    @cached_property
-    def recent_changes(self) -> RecentChanges:
-        return RecentChanges(self.git, self.guard)
 
     @cached_property
     def uses(self) -> UseTable:

@@ -279,7 +279,7 @@ def test_a_listing_that_misses_a_file_being_replaced_is_taken_again(
     catalogue.add("b")
     watched = JsonFolder(catalogue.folder, catalogue.root)
     assert list(watched.readings()) == ["a.json", "b.json"]
-    real = folder._json_names
+    real = folder.json_names
     listings = [{"a.json"}]
-    monkeypatch.setattr(folder, "_json_names", lambda path: listings.pop() if listings else real(path))
+    monkeypatch.setattr(folder, "json_names", lambda path: listings.pop() if listings else real(path))
     assert list(watched.readings()) == ["a.json", "b.json"]

@@ -74,7 +74,7 @@ def stopped(served: Service) -> float:
 
 def _children() -> list[str]:
     """Programs that calls have started; the workers of the index stay from one call to the next."""
-    names = [Path(child.args[0]).stem for child in list(process._running) if isinstance(child.args, list)]
+    names = [Path(child.args[0]).stem for child in process.running() if isinstance(child.args, list)]
     return [name for name in names if name in ("git", "rg")]
 
 

@@ -15,9 +15,9 @@ from codecairn.source import process
 from codecairn.source.process import Finished
 
 
-@pytest.fixture(params=["_drain_selecting", "_drain_threaded"], autouse=True)
+@pytest.fixture(params=["drain_selecting", "drain_threaded"], autouse=True)
 def _each_way_of_reading(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "_drain", getattr(process, request.param))
+    monkeypatch.setattr(process, "drain", getattr(process, request.param))
 
 
 def python(code: str, tmp_path: Path, *, timeout: float = 30, cancel: Cancel | None = None, **more: Any) -> Finished:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,10 @@ from hypothesis import strategies as st
 from codecairn.cancel import Cancel
 from codecairn.errors import Cancelled
 from codecairn.paths import Guard
-from codecairn.source import walk
+from codecairn.source import content, opening, walk
+from codecairn.source.content import Content, Skip, classify, read_text
 from codecairn.source.git import Git
-from codecairn.source.walk import (
-    Listing,
-    ignored_by_git,
-    list_files,
-)
+from codecairn.source.walk import Listing, ignored_by_git, list_files
 from tests.support.repo import Repo
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs links, pipes or modes as POSIX has them")
@@ -67,7 +65,7 @@ def test_files_come_sorted_with_the_stamp_of_each(root: Path) -> None:
     files = listing(root).files
     assert [found.path for found in files] == ["a.py", "a/z.py", "b.py"]
     info = (root / "a.py").stat()
-    assert files[0] == ("a.py", info.st_size, info.st_mtime_ns, info.st_ino, info.st_ctime_ns, False)
+    assert files[0] == ("a.py", info.st_size, info.st_mtime_ns, info.st_ino, info.st_ctime_ns)
 
 
 def test_a_git_ignored_file_is_not_listed(root: Path) -> None:
@@ -388,3 +386,177 @@ def test_the_walk_without_git_reads_ignore_files_as_git_does(
     ours = names(root)
     Repo.create(root)
     assert ours == names(root)
+
+
+def read(root: Path, path: str, most: int = 1 << 20) -> Content | Skip:
+    return read_text(root, path, most)
+
+
+def reason(root: Path, path: str, most: int = 1 << 20) -> str:
+    skip = read_text(root, path, most)
+    assert isinstance(skip, Skip)
+    return skip.reason
+
+
+def text(root: Path, path: str) -> bytes:
+    found = read_text(root, path, 1 << 20)
+    assert isinstance(found, Content)
+    return found.text
+
+
+class TestReading:
+    def test_a_file_comes_with_the_stamp_it_is_listed_under(self, plain: Path) -> None:
+        write(plain, "pkg/a.py")
+        got = read(plain, "pkg/a.py")
+        assert isinstance(got, Content)
+        assert [got.found] == listing(plain).files
+        assert got.raw == got.text == b"the text of pkg/a.py\n"
+
+    def test_an_empty_file_is_text(self, plain: Path) -> None:
+        (plain / "empty").touch()
+        assert text(plain, "empty") == b""
+
+    def test_size_is_bounded_to_the_byte(self, plain: Path) -> None:
+        (plain / "a").write_bytes(b"x" * 100)
+        assert isinstance(read(plain, "a", 100), Content)
+        assert reason(plain, "a", 99) == Skip.TOO_LARGE
+
+    @pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig"])
+    def test_marked_encodings_become_utf8(self, plain: Path, codec: str) -> None:
+        mark = "" if codec in ("utf-16", "utf-32", "utf-8-sig") else "\N{ZERO WIDTH NO-BREAK SPACE}"
+        (plain / "a.cs").write_bytes((mark + "class Ä {}\n").encode(codec))
+        assert text(plain, "a.cs") == "class Ä {}\n".encode()
+
+    @pytest.mark.parametrize(
+        "raw", [b"a\0b", b"%PDF-1.7 text", b"\x89PNG\r\n", b"\xff\xfe\x00\xd8", b"x" * 8000 + b"\0"]
+    )
+    def test_binary_files_are_skipped(self, plain: Path, raw: bytes) -> None:
+        (plain / "a").write_bytes(raw)
+        assert reason(plain, "a") == Skip.BINARY
+
+    def test_bytes_in_an_unknown_encoding_stay_as_they_are(self, plain: Path) -> None:
+        (plain / "a.c").write_bytes(b"/* caf\xe9 */")
+        assert text(plain, "a.c") == b"/* caf\xe9 */"
+
+    def test_what_is_not_there_is_gone(self, plain: Path) -> None:
+        write(plain, "file")
+        assert {reason(plain, "nothing"), reason(plain, "no/where"), reason(plain, "file/below")} == {Skip.GONE}
+
+    @posix
+    def test_no_link_is_followed_on_the_way_or_at_the_end(self, plain: Path, tmp_path: Path) -> None:
+        write(tmp_path, "outside/a.py")
+        write(plain, "real.py")
+        (plain / "folder").symlink_to(tmp_path / "outside")
+        (plain / "a.py").symlink_to(tmp_path / "outside/a.py")
+        (plain / "inner.py").symlink_to("real.py")
+        assert isinstance(read(plain, "folder/a.py"), Skip)
+        assert (reason(plain, "a.py"), reason(plain, "inner.py")) == (Skip.LINK, Skip.LINK)
+
+    @posix
+    def test_pipes_folders_and_devices_are_no_files(self, plain: Path) -> None:
+        os.mkfifo(plain / "pipe")
+        (plain / "folder").mkdir()
+        assert {reason(plain, "pipe"), reason(Path("/dev"), "null")} == {Skip.SPECIAL}
+        assert reason(plain, "folder") == Skip.FOLDER
+
+    @posix
+    @pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root reads everything")
+    def test_a_file_without_the_right_to_read_it_is_unreadable(self, plain: Path) -> None:
+        write(plain, "a")
+        (plain / "a").chmod(0)
+        assert reason(plain, "a") == Skip.UNREADABLE
+
+    def test_a_file_that_is_being_rewritten_gives_one_of_its_states(self, plain: Path) -> None:
+        states = [bytes([letter]) * size for letter, size in ((97, 300_000), (98, 200_000))]
+        place, done = plain / "a", threading.Event()
+        place.write_bytes(states[0])
+
+        def rewrite() -> None:
+            while not done.is_set():
+                for state in states:
+                    (plain / "new").write_bytes(state)
+                    (plain / "new").replace(place)
+
+        writer = threading.Thread(target=rewrite)
+        writer.start()
+        try:
+            got = [each.raw for _ in range(200) if isinstance(each := read(plain, "a"), Content)]
+        finally:
+            done.set()
+            writer.join()
+        assert got
+        assert set(got) <= set(states)
+
+    def test_a_file_that_grows_without_end_is_given_up(self, plain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        place = plain / "log"
+        place.write_bytes(b"line\n")
+        real = os.lseek
+
+        def grown(descriptor: int, position: int, how: int) -> int:
+            with place.open("ab") as file:
+                file.write(b"line\n")
+            return real(descriptor, position, how)
+
+        monkeypatch.setattr(os, "lseek", grown)
+        assert reason(plain, "log") == Skip.CHANGING
+
+    def test_where_files_cannot_be_opened_from_a_folder_links_are_refused_too(
+        self, plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(content, "open_plain", opening.open_resolved)
+        write(plain, "pkg/a.py")
+        write(tmp_path, "outside/a.py")
+        assert text(plain, "pkg/a.py") == b"the text of pkg/a.py\n"
+        if sys.platform != "win32":
+            (plain / "link").symlink_to(tmp_path / "outside")
+            assert reason(plain, "link/a.py") == Skip.LINK
+
+
+@pytest.mark.parametrize(
+    ("path", "head", "kind"),
+    [
+        ("a.py", "import os\n", None),
+        ("x.go", "// Code generated by mockgen. DO NOT EDIT.\n\npackage x\n", "generated"),
+        ("a.js", "/**\n * @generated SignedSource<<x>>\n */\n", "generated"),
+        ("a.cs", "// <auto-generated>\n//  x\n// </auto-generated>\n", "generated"),
+        ("a.py", "# Generated by the protocol buffer compiler.  DO NOT EDIT!\n", "generated"),
+        ("schema.rb", "# This file is auto-generated from the current state of the database.\n", "generated"),
+        ("Parser.java", "// This file was automatically generated by ANTLR\n", "generated"),
+        ("parser.c", "/* Automatically @generated by tree-sitter v0.25 */\n", "generated"),
+        ("svc/user_pb2.py", "x = 1\n", "generated"),
+        ("user.pb.go", "package x\n", "generated"),
+        ("model.g.dart", "part of x;\n", "generated"),
+        ("Form1.Designer.cs", "class X {}\n", "generated"),
+        ("0001_initial.py", "# Generated by Django 4.2 on 2024-01-01\n", None),
+        ("walk.py", 'MARK = "@generated"  # as in Code generated by x. DO NOT EDIT.\n', None),
+        ("docs/tools.md", "<!-- Generated by `make docs`; do not edit -->\n", None),
+        ("jquery.min.js", "x\n", "minified"),
+        ("locale/de.po", 'msgid ""\n', "data"),
+        ("icon.svg", "<svg/>\n", "data"),
+        ("Cargo.lock", "[[package]]\n", "data"),
+        ("package-lock.json", "{}\n", "data"),
+        ("go.sum", "x h1:\n", "data"),
+        ("app.js.map", "{}\n", "data"),
+        ("a/__snapshots__/b.js", "x\n", "data"),
+        ("model.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "data"),
+        ("package.json", "{}\n", None),
+        ("map.py", "x\n", None),
+    ],
+)  # fmt: skip
+def test_text_that_nobody_wrote_is_told_from_text_that_somebody_did(path: str, head: str, kind: str | None) -> None:
+    assert classify(path, head.encode()) == kind
+
+
+def test_dense_text_is_minified_and_long_paragraphs_are_not() -> None:
+    dense = b"function a(){" + b"var b=1;" * 2000 + b"}\n"
+    assert classify("a.js", b"/* licence */\n" * 5 + dense) == "minified"
+    assert classify("notes.md", b"A long paragraph. " * 500) is None
+    assert classify("short.js", b"x" * 900) is None
+    assert classify("code.py", b"value = compute(first, second)\n" * 1000) is None
+
+
+def test_large_structured_files_are_data() -> None:
+    row = b'{"key": "value"},\n'
+    assert classify("fixture.json", row * 4000) == "data"
+    assert classify("config.json", row * 100) is None
+    assert classify("long.py", b"value = 1\n" * 10_000) is None

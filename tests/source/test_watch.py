@@ -8,12 +8,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 
 from codecairn.source import watch
+from codecairn.source.events import TreeEvents
 from codecairn.source.watch import Watch, filesystem_kind
 from tests.support.repo import Repo
 from tests.support.wait import eventually
@@ -65,7 +66,7 @@ def start() -> Iterator[Start]:
         def open_(root: Path, *, ignored: Callable[[str], bool] = lambda _: False, git: Path | None = None) -> Listener:
             listener = Listener(root)
             listener.watch = Watch(root, listener, ignored=ignored, git_dir=git, debounce_ms=40, poll_s=0.05)
-            stack.enter_context(listener.watch)
+            stack.callback(listener.watch.close)
             return listener
 
         yield open_
@@ -85,7 +86,7 @@ SOURCES = ["tree", "sweep", *(["inotify"] if sys.platform == "linux" else [])]
 def source(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The same promises hold whoever tells: Linux, the notifier of other systems, or a sweep."""
     if request.param == "tree":
-        monkeypatch.setattr(watch, "_listening", watch.TreeEvents)
+        monkeypatch.setattr(watch, "listen", TreeEvents)
     if request.param == "sweep":
         monkeypatch.setattr(watch, "filesystem_kind", lambda _: "nfs")
     return str(request.param)
@@ -204,7 +205,7 @@ def test_rules_that_change_are_asked_about_again(root: Path, source: str, start:
 def test_a_burst_means_looking_at_everything(
     root: Path, source: str, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "_BURST", 20)
+    monkeypatch.setattr(watch, "BURST", 20)
     staged = root.parent / "staged"
     staged.mkdir()
     for number in range(50):
@@ -297,15 +298,16 @@ def test_a_watch_does_not_keep_the_process(root: Path) -> None:
 
 @linux
 class TestInotify:
-    def test_ignored_folders_take_no_watch(self, root: Path, start: Start) -> None:
+    def test_ignored_folders_take_no_watch(self, root: Path) -> None:
         for number in range(30):
             (root / f"node_modules/{number}/lib").mkdir(parents=True)
-        listener = start(root, ignored=lambda path: path == "node_modules")
-        assert listener.watch.mode == "events"
-        assert watches(listener.watch) == 2
-        (root / "kept").mkdir()
-        listener.told("kept")
-        assert watches(listener.watch) == 3
+        from codecairn.source.inotify import FolderEvents
+
+        with closing(FolderEvents(root, lambda path: path == "node_modules", [])) as events:
+            assert events.watches == 2
+            (root / "kept").mkdir()
+            assert events.wait(20) == {"kept"}
+            assert events.watches == 3
 
     def test_a_change_is_pending_from_the_write_on(self, root: Path) -> None:
         go, heard = threading.Event(), threading.Event()
@@ -314,7 +316,7 @@ class TestInotify:
             heard.set()
             go.wait(20)
 
-        with Watch(root, changed, ignored=lambda _: False, git_dir=None, debounce_ms=20) as watching:
+        with closing(Watch(root, changed, ignored=lambda _: False, git_dir=None, debounce_ms=20)) as watching:
             assert not watching.pending()
             (root / "src/a.py").write_text("b")
             assert watching.pending()
@@ -408,12 +410,6 @@ class TestInotify:
         (root / "src/b.py").write_text("b")
         listener.told("src/b.py")
         assert listener.watch.mode == "events"
-
-
-def watches(watching: Watch) -> int:
-    count = getattr(watching._source, "watches", None)
-    assert isinstance(count, int)
-    return count
 
 
 MOUNTS = """\

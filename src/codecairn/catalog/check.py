@@ -1,10 +1,8 @@
-"""What is wrong with a catalogue: files that do not load, tampered bodies, deprecations that lead nowhere, doubles."""
+"""Faults of a catalogue: files that do not load, tampered bodies, deprecations that lead nowhere, doubles."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
-from typing import Any
 
 from codecairn.catalog import governance
 from codecairn.catalog.entries import Catalog, CatalogFolder, Problem
@@ -18,43 +16,31 @@ def loaded(folder: CatalogFolder, criteria: CriteriaSource) -> tuple[Catalog, li
         catalog = folder.current()
     except CairnError as error:
         catalog = Catalog({}, (_problem(error),))
-    return catalog, [
-        *catalog.problems,
-        *_raised_by(lambda: governance.gates_of(catalog)),
-        *_raised_by(criteria.current),
-    ]
-
-
-def findings(catalog: Catalog) -> list[Problem]:
-    """What is wrong with entries that do load."""
-    return [*_drifted(catalog), *_dangling(catalog), *_doubled(catalog)]
-
-
-def _raised_by(load: Callable[[], Any]) -> list[Problem]:
-    try:
-        load()
-    except CairnError as error:
-        return [_problem(error)]
-    return []
+    problems = list(catalog.problems)
+    for load in (lambda: governance.gates_of(catalog), criteria.current):
+        try:
+            load()
+        except CairnError as error:
+            problems.append(_problem(error))
+    return catalog, problems
 
 
 def _problem(error: CairnError) -> Problem:
     return Problem(error.data["file"], error.data["reason"])
 
 
-def _drifted(catalog: Catalog) -> list[Problem]:
-    return [Problem(e.file, "the body is not the one that sourceHash was taken of") for e in catalog.drifted()]
-
-
-def _dangling(catalog: Catalog) -> list[Problem]:
-    return [
+def findings(catalog: Catalog) -> list[Problem]:
+    """The faults of entries that do load."""
+    drifted = [Problem(e.file, "the body is not the one that sourceHash was taken of") for e in catalog.drifted()]
+    dangling = [
         Problem(entry.file, f"deprecatedBy names {entry.value.deprecated_by!r}, which does not exist")
         for entry in catalog.entries.values()
         if entry.value.deprecated_by is not None and entry.value.deprecated_by not in catalog.entries
     ]
+    return [*drifted, *dangling, *_doubles(catalog)]
 
 
-def _doubled(catalog: Catalog) -> list[Problem]:
+def _doubles(catalog: Catalog) -> list[Problem]:
     """Two entries with one body: an agent reads it twice, and an edit reaches only one of them."""
     by_body: defaultdict[str, list[str]] = defaultdict(list)
     for entry in catalog.entries.values():

@@ -1,6 +1,6 @@
 """Instruction entries: one JSON file each in `instructions/`, strictly checked; a bad file never hides the others.
 
-What a file may claim and what is computed are kept apart. `sourceHash` in a file is a claim about its body, compared by
+Claims of a file and computed values are kept apart. `sourceHash` in a file is a claim about its body, compared by
 `drifted`; the hash that answers carry is always computed from the body, whose line ends are normalised once. The
 aggregate hash covers `id:sourceHash` of every entry in the order of ids, so it depends on content alone.
 """
@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from codecairn.paths import printable
-from codecairn.source.folder import JsonFolder, Reading
+from codecairn.source.folder import NO_JSON, JsonFolder, Reading
 from codecairn.types import CatalogEntry, Requirement
 
 GATES_FILE = "gates.json"
@@ -36,7 +36,7 @@ _Category = Annotated[str, Meta(min_length=1, max_length=100)]
 
 
 class EntryFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """What a file holds. The computed fields are accepted, so that an answer can be saved as a file, and ignored."""
+    """The content of a file. Computed fields are accepted, so that an answer can be saved as a file, and ignored."""
 
     id: _Id
     title: Annotated[str, Meta(min_length=1, max_length=500)]
@@ -121,6 +121,13 @@ class Catalog:
     def haystack(self) -> Haystack:
         return Haystack.of(self.entries.values())
 
+    def changes_since(self, known: Mapping[str, str]) -> tuple[list[Entry], list[Entry], list[str]]:
+        """Entries to add, entries to update, ids to remove, for a client that holds `known` (id → sourceHash)."""
+        added = [entry for identity, entry in self.entries.items() if identity not in known]
+        held = [entry for identity, entry in self.entries.items() if identity in known]
+        updated = [entry for entry in held if known[entry.value.id] != entry.value.source_hash]
+        return added, updated, sorted(known.keys() - self.entries.keys())
+
     def drifted(self) -> list[Entry]:
         """Entries whose body is not the one their file's own hash was taken of."""
         return [e for e in self.entries.values() if e.stored_hash is not None and e.stored_hash != e.value.source_hash]
@@ -144,11 +151,11 @@ class CatalogFolder:
         with self._lock:
             readings = self._folder.readings()
             if self._generation != self._folder.generation:
-                self._catalog = self._assembled(readings)
+                self._catalog = self._assemble(readings)
                 self._generation = self._folder.generation
             return self._catalog
 
-    def _assembled(self, readings: Mapping[str, Reading]) -> Catalog:
+    def _assemble(self, readings: Mapping[str, Reading]) -> Catalog:
         self._parsed = {name: self._outcome(name, reading) for name, reading in readings.items() if name != GATES_FILE}
         entries: dict[str, Entry] = {}
         problems: list[Problem] = []
@@ -174,7 +181,7 @@ def parse(name: str, reading: Reading) -> Entry | Problem:
         return Problem(name, reading.problem or "cannot be read")
     try:
         file = msgspec.json.decode(reading.content, type=EntryFile)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except NO_JSON as error:
         return Problem(name, _plain(str(error)))
     reason = _contradiction(file)
     return Problem(name, reason) if reason else _entry(name, file)

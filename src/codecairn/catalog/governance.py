@@ -87,9 +87,7 @@ class CompiledRule:
         return bool(_SECRET_WORDS.search(f"{self.category} {self.rule.id} {self.rule.description}"))
 
 
-@dataclass(frozen=True)
-class Criteria:
-    rules: tuple[CompiledRule, ...]
+Criteria = list[CompiledRule]
 
 
 class CriteriaSource:
@@ -118,15 +116,15 @@ class CriteriaSource:
 
 
 def compiled(content: bytes, name: str) -> Criteria:
-    file = _decoded(content, CriteriaFile, name)
+    file = _decode(content, CriteriaFile, name)
     deadline = time.monotonic() + _LONGEST_REVIEW_S
-    rules: list[CompiledRule] = []
+    rules: Criteria = []
     for category in file.categories:
         for rule in category.rules:
             if time.monotonic() > deadline:
                 raise _bad_file(name, f"its rules take over {_LONGEST_REVIEW_S:g} s to compile")
             rules.append(CompiledRule(rule, category.id, _pattern(rule, name)))
-    return Criteria(tuple(rules))
+    return rules
 
 
 def _pattern(rule: Rule, name: str) -> Any:
@@ -138,9 +136,7 @@ def _pattern(rule: Rule, name: str) -> Any:
     import re2  # noqa: PLC0415 - a compiled extension that only a review needs
 
     options = re2.Options()
-    options.log_errors = False
-    options.max_mem = _REGEX_MEMORY
-    options.never_capture = rule.min_entropy is None
+    options.log_errors, options.max_mem, options.never_capture = False, _REGEX_MEMORY, rule.min_entropy is None
     try:
         pattern = re2.compile(rule.pattern, options)
     except (re2.error, ValueError, UnicodeError) as error:
@@ -162,7 +158,7 @@ def review(prompt: str, criteria: Criteria) -> tuple[list[PromptIssue], ReviewSu
 
 def _issues(text: str, criteria: Criteria) -> Iterator[PromptIssue]:
     deadline = time.monotonic() + _LONGEST_REVIEW_S
-    for rule in criteria.rules:
+    for rule in criteria:
         if time.monotonic() > deadline:
             raise TimedOut(
                 f"The criteria take over {_LONGEST_REVIEW_S:g} s; rule {printable(rule.rule.id)} was not reached",
@@ -181,7 +177,7 @@ def _issue(text: str, rule: CompiledRule) -> PromptIssue | None:
         found = next((each for each in rule.pattern.finditer(text) if _is_random_enough(each, rule.rule)), None)
         if found is None:
             return None
-        match = _shown(found.group(), rule)
+        match = _match_excerpt(found.group(), rule)
     return PromptIssue(
         rule_id=rule.rule.id, severity=rule.rule.severity, description=rule.rule.description, match=match,
         category=rule.category, remediation=rule.rule.remediation,
@@ -192,15 +188,12 @@ def _is_random_enough(found: Any, rule: Rule) -> bool:
     if rule.min_entropy is None:
         return True
     value = found.group(1) if found.re.groups else found.group()
-    return bool(value) and _entropy(value) >= rule.min_entropy
+    shares = [count / len(value) for count in Counter(value).values()]
+    return bool(value) and -sum(share * math.log2(share) for share in shares) >= rule.min_entropy
 
 
-def _entropy(value: str) -> float:
-    return -sum(count / len(value) * math.log2(count / len(value)) for count in Counter(value).values())
-
-
-def _shown(match: str, rule: CompiledRule) -> str:
-    """What matched; of a secret, no more than tells its kind."""
+def _match_excerpt(match: str, rule: CompiledRule) -> str:
+    """The text that matched; of a secret, no more than tells its kind."""
     if rule.is_about_secrets or redact.masked(match) != match or _looks_random(match):
         return f"{match[: min(4, len(match) // 4)]}..."
     return match if len(match) <= _LONGEST_MATCH else f"{match[:_LONGEST_MATCH]}..."
@@ -253,7 +246,7 @@ def gates_of(catalog: Catalog) -> list[Gate] | None:
     name = f"{FOLDER}/{GATES_FILE}"
     if catalog.gates is None:
         return None
-    file: GatesFile = _decoded(content_of(catalog.gates, name), GatesFile, name)
+    file: GatesFile = _decode(content_of(catalog.gates, name), GatesFile, name)
     return file.gates
 
 
@@ -280,10 +273,10 @@ def content_of(reading: Reading, name: str) -> bytes:
     return reading.content
 
 
-def _decoded(content: bytes, form: Any, name: str) -> Any:
+def _decode(content: bytes, form: Any, name: str) -> Any:
     try:
         return msgspec.json.decode(content, type=form)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except folder.NO_JSON as error:
         raise _bad_file(name, printable(str(error).replace("`", ""))) from None
 
 

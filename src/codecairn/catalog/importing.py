@@ -49,7 +49,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Step:
-    """What importing would do about one entry; `content` is the file to write, where there is one."""
+    """The step of an import for one entry; `content` is the file to write, where there is one."""
 
     action: Action
     id: str
@@ -79,29 +79,28 @@ def plan(root: Path, now: str) -> list[Step]:
         else:
             identity = _unique(_identity(found), taken)
             known = existing.get(identity)
-            steps.append(
-                _changed(known, found, now) if known else _added(identity, _unique(identity, files), found, now)
-            )
-    return [*steps, *_gone(existing, taken)]
+            steps.append(_change(known, found, now) if known else _addition(identity, files, found, now))
+    return [*steps, *_removals(existing, taken)]
 
 
-def _added(identity: str, name: str, section: Section, now: str) -> Step:
-    return Step("add", identity, section.where, f"{name}.json", _encoded(_fresh(identity, section, now)))
+def _addition(identity: str, files: set[str], section: Section, now: str) -> Step:
+    entry = EntryFile(
+        id=identity, title=section.title, body=section.body, priority=50, audience="all", requirement="recommended",
+        categories=[_category(section.source)], schema_version="1", created_at=now, updated_at=now,
+        source_hash=source_hash(section.body), source=section.where,
+    )  # fmt: skip
+    return Step("add", identity, section.where, f"{_unique(identity, files)}.json", _encode(entry))
 
 
-def _changed(existing: _Existing, section: Section, now: str) -> Step:
+def _change(existing: _Existing, section: Section, now: str) -> Step:
     action = _action(existing.entry, section)
     if action != "update" or existing.entry is None:
         return Step(action, existing.id, section.where, existing.file)
     changed = msgspec.structs.replace(
-        existing.entry,
-        title=section.title,
-        body=section.body,
-        source_hash=source_hash(section.body),
-        updated_at=now,
+        existing.entry, title=section.title, body=section.body, source_hash=source_hash(section.body), updated_at=now,
         source=section.where,
-    )
-    return Step("update", existing.id, section.where, existing.file, _encoded(changed))
+    )  # fmt: skip
+    return Step("update", existing.id, section.where, existing.file, _encode(changed))
 
 
 def _action(entry: EntryFile | None, section: Section) -> Action:
@@ -113,15 +112,12 @@ def _action(entry: EntryFile | None, section: Section) -> Action:
     return "update" if ours else "edited"
 
 
-def _gone(existing: Mapping[str, _Existing], taken: set[str]) -> Iterator[Step]:
+def _removals(existing: Mapping[str, _Existing], taken: set[str]) -> Iterator[Step]:
     for identity, each in existing.items():
         source = (each.entry and each.entry.source) or ""
-        if identity not in taken and _is_source(source.partition("#")[0]):
+        file = Path(source.partition("#")[0])
+        if identity not in taken and not file.is_absolute() and any(map(file.match, SOURCES)):
             yield Step("gone", identity, source, each.file)
-
-
-def _is_source(name: str) -> bool:
-    return any(Path(name).match(pattern) for pattern in SOURCES) and not Path(name).is_absolute()
 
 
 def write(root: Path, steps: list[Step]) -> None:
@@ -144,7 +140,7 @@ def write(root: Path, steps: list[Step]) -> None:
 
 
 def _existing(root: Path) -> dict[str, _Existing]:
-    """What the catalogue holds, by id."""
+    """The files of the catalogue, by id."""
     found: dict[str, _Existing] = {}
     for name, reading in folder.JsonFolder(root / FOLDER, root).readings().items():
         entry = _entry(reading)
@@ -156,19 +152,11 @@ def _existing(root: Path) -> dict[str, _Existing]:
 def _entry(reading: folder.Reading) -> EntryFile | None:
     try:
         return msgspec.json.decode(reading.content or b"", type=EntryFile)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except folder.NO_JSON:
         return None
 
 
-def _fresh(identity: str, section: Section, now: str) -> EntryFile:
-    return EntryFile(
-        id=identity, title=section.title, body=section.body, priority=50, audience="all", requirement="recommended",
-        categories=[_category(section.source)], schema_version="1", created_at=now, updated_at=now,
-        source_hash=source_hash(section.body), source=section.where,
-    )  # fmt: skip
-
-
-def _encoded(entry: EntryFile) -> bytes:
+def _encode(entry: EntryFile) -> bytes:
     fields: dict[str, Any] = {name: value for name, value in msgspec.to_builtins(entry).items() if value is not None}
     return msgspec.json.format(msgspec.json.encode(fields), indent=2) + b"\n"
 

@@ -21,6 +21,7 @@ from codecairn.context.overview import bare_page, overview_page
 from codecairn.context.stack import manifests
 from codecairn.context.survey import Known, Module, Survey, survey
 from codecairn.errors import NotFound
+from codecairn.history.churn import recent_churn
 from codecairn.memory.drift import verdict
 from codecairn.memory.sessions import topics
 from codecairn.paths import printable
@@ -71,7 +72,7 @@ def read(call: Call, uri: str) -> str:
 def known_of(call: Call, project: Project, view: View) -> Known:
     surveyed = survey(view, project.name)
     uses = project.uses.uses(view, surveyed.product, call.cancel)
-    return Known(surveyed, uses, project.recent_changes.churn(call.cancel), project.catalog.current())
+    return Known(surveyed, uses, recent_churn(project.git, project.guard, call.cancel), project.catalog.current())
 
 
 def read_overview(call: Call, _: str = "") -> str:

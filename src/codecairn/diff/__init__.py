@@ -1,1 +1,1 @@
-"""What changed between two states of a project, told by symbol: the part of `diff_context` that knows no repository."""
+"""Changes between two states of a project, by symbol: the part of `diff_context` that knows no repository."""

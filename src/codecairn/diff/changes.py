@@ -6,7 +6,6 @@ base is seldom a ref that anybody indexed.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,12 +18,12 @@ from codecairn.parse.language import languages
 from codecairn.paths import Guard
 from codecairn.roles import is_test
 from codecairn.source.content import Skip
-from codecairn.source.git import Git
+from codecairn.source.git import Git, names_of
 from codecairn.source.objects import Blob, Entry, TooLarge, TreeChange, blobs, tree_changes, worktree_changes
 from codecairn.source.trees import TreeSieve, sieve_of
 from codecairn.store.index import IndexStore
 from codecairn.store.layers import Layer
-from codecairn.store.version import FileVersion, unpacked, version_id
+from codecairn.store.version import version_id
 
 MISSING = "not in this clone"
 DAMAGED = "damaged in the index; index_codebase reads it anew"
@@ -65,7 +64,7 @@ class Comparison:
     def _is_live(self) -> bool:
         return not self.head.name
 
-    @cached_property
+    @property
     def _prefix(self) -> str:
         return self.head.prefix
 
@@ -78,12 +77,11 @@ class Comparison:
                 self.git, self.merge_base, self.head.head, self.cancel, prefix=self._prefix, renames=True
             )
         found = worktree_changes(self.git, self.merge_base, self.cancel, prefix=self._prefix)
-        return [*found, *self._untracked({each.path for each in found})]
+        return [*found, *self._changes_untracked_by_git({each.path for each in found})]
 
-    def _untracked(self, told: set[str]) -> Iterator[TreeChange]:
+    def _changes_untracked_by_git(self, told: set[str]) -> Iterator[TreeChange]:
         """Files of the working tree that git does not track, and the index does."""
-        listed = self.git.read("ls-files", "-z", "--full-name", cancel=self.cancel)
-        tracked = set(listed.decode("utf-8", "surrogateescape").split("\0"))
+        tracked = set(names_of(self.git.read("ls-files", "-z", "--full-name", cancel=self.cancel)))
         for path in self.store.manifest(self.head.id):
             whole = self._prefix + path
             if whole not in tracked and whole not in told:
@@ -92,48 +90,43 @@ class Comparison:
     def _change(self, each: TreeChange, before: _Side, after: _Side) -> FileChange:
         reasons = [side for side in (after, before) if isinstance(side, str)]
         return FileChange(
-            _STATUS.get(each.status, "modified"),
-            each.path.removeprefix(self._prefix),
-            each.old_path.removeprefix(self._prefix),
-            before if isinstance(before, Version) else None,
-            after if isinstance(after, Version) else None,
-            reasons[0] if reasons else "",
-        )
+            _STATUS.get(each.status, "modified"), each.path.removeprefix(self._prefix),
+            each.old_path.removeprefix(self._prefix), before if isinstance(before, Version) else None,
+            after if isinstance(after, Version) else None, reasons[0] if reasons else "",
+        )  # fmt: skip
 
     def _heads(self, changes: list[TreeChange]) -> dict[str, _Side]:
         if not self._is_live:
             return self._sides([Entry(each.path, each.mode, each.id, None) for each in changes if each.mode])
-        return {each.path: self._indexed(each.path.removeprefix(self._prefix)) for each in changes if each.mode}
+        return {each.path: self._index_side(each.path.removeprefix(self._prefix)) for each in changes if each.mode}
 
-    def _indexed(self, path: str) -> _Side:
-        """What the index has of a file of the working tree."""
+    def _index_side(self, path: str) -> _Side:
+        """The indexed version of a file of the working tree."""
         entry = self.store.entry(self.head.id, path)
         if entry is None:
             return "not indexed"
         if entry.file is None:
             return entry.reason
-        found = self._loaded(entry.file)
-        return self._version(found) if found is not None else DAMAGED
+        return self._load(entry.file) or DAMAGED
 
-    def _loaded(self, file: int) -> FileVersion | None:
+    def _load(self, file: int) -> Version | None:
         try:
-            return self.store.load(file)
+            version = self.store.load(file)
         except VersionDamaged:
             return None
+        return Version.of(version, self._prefix) if version is not None else None
 
     def _sides(self, entries: list[Entry]) -> dict[str, _Side]:
         """By path; each path once, as of one commit."""
         left_out = dict(self._left_out(entries))
         wanted = {each.path: each for each in entries if each.path not in left_out}
-        known = self._known(wanted)
+        known = self._versions_in_index(wanted)
         unread = {path: each for path, each in wanted.items() if path not in known}
         return {**left_out, **known, **dict(self._read(unread))}
 
     def _left_out(self, entries: Iterable[Entry]) -> Iterator[tuple[str, str]]:
         for each in entries:
-            before = Counter(self._sieve.excluded)
-            self._sieve.take_entry(each)
-            reason = next(iter(self._sieve.excluded - before), None)
+            reason = self._sieve.exclusion(each)
             if reason is None and not self.head.tests and is_test(each.path.removeprefix(self._prefix)):
                 reason = _TEST
             if reason is not None:
@@ -144,32 +137,26 @@ class Comparison:
         head = self.head
         return sieve_of(self.git, head.prefix, self.guard, head.rules, self.cancel)
 
-    def _known(self, entries: dict[str, Entry]) -> dict[str, Version]:
+    def _versions_in_index(self, entries: dict[str, Entry]) -> dict[str, Version]:
         contents = {path: bytes.fromhex(each.id) for path, each in entries.items()}
         found = {}
         for path, blob, file, language in self.store.versions_of(contents):
-            if version_id(path, blob, reader_version(languages().get(language))) == file:
-                version = self._loaded(file)
-                if version is not None:
-                    found[path] = self._version(version)
+            is_current = version_id(path, blob, reader_version(languages().get(language))) == file
+            if is_current and (version := self._load(file)) is not None:
+                found[path] = version
         return found
 
     def _read(self, entries: dict[str, Entry]) -> Iterator[tuple[str, _Side]]:
-        ids = list(dict.fromkeys(each.id for each in entries.values()))
         paths: dict[str, list[str]] = {}
         for path, each in entries.items():
             paths.setdefault(each.id, []).append(path)
-        for id_, blob in blobs(self.git, ids, self.cancel, most_bytes=LARGEST_FILE):
+        for id_, blob in blobs(self.git, paths, self.cancel, most_bytes=LARGEST_FILE):
             for path in paths[id_]:
                 self.cancel.check()
-                yield path, self._taken_apart(path, blob)
+                yield path, self._take_apart(path, blob)
 
-    def _taken_apart(self, path: str, blob: Blob) -> _Side:
+    def _take_apart(self, path: str, blob: Blob) -> _Side:
         if not isinstance(blob, bytes):
             return Skip.TOO_LARGE if isinstance(blob, TooLarge) else MISSING
         outcome: Outcome = digest_blob("", path, blob)
-        return self._version(outcome.version) if outcome.version is not None else outcome.reason
-
-    def _version(self, file: FileVersion) -> Version:
-        path = file.path.removeprefix(self._prefix)
-        return Version(path, file.language, file.package, file.symbols, unpacked(file.text))
+        return Version.of(outcome.version, self._prefix) if outcome.version is not None else outcome.reason

@@ -49,10 +49,10 @@ class Bag:
         return 2 * shared / max(1, self.pairs.total() + other.pairs.total())
 
     def sketch(self) -> list[int]:
-        return sorted({_hashed(pair) for pair in self.pairs})[:SKETCH]
+        return sorted({_hash(pair) for pair in self.pairs})[:SKETCH]
 
 
-def _hashed(pair: tuple[str, str]) -> int:
+def _hash(pair: tuple[str, str]) -> int:
     """The same in every process, as what is found must not depend on it."""
     return crc32("\0".join(pair).encode("utf-8", "surrogatepass"))
 

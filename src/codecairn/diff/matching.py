@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from functools import cached_property
 from heapq import nlargest
 from typing import NamedTuple
 
 from codecairn.cancel import Cancel
 from codecairn.diff.likeness import Bag, Evidence, score, shared_share
 from codecairn.diff.reading import Reading, is_copy
-from codecairn.diff.values import FileChange
+from codecairn.diff.values import FileChange, Place
 from codecairn.parse.kinds import CALLABLE, HOLDERS, TYPES
 from codecairn.store.version import SymbolRow
 from codecairn.words import words_of
@@ -26,6 +25,9 @@ _MOST_NAMESAKES = 10_000
 """Pairs of one name in one container; more are in files that a program wrote, and are paired in their order."""
 _MOST_SHARING = 60
 """A hashed pair of tokens that more symbols share says nothing of any of them."""
+
+
+_Key = Callable[[SymbolRow], Hashable]
 
 
 class Id(NamedTuple):
@@ -51,6 +53,9 @@ class Side:
         reading = self.readings[id_.file]
         assert reading is not None
         return reading
+
+    def place(self, id_: Id) -> Place:
+        return Place(self.reading(id_).version, id_.number)
 
     def row(self, id_: Id) -> SymbolRow:
         return self.reading(id_).version.symbols[id_.number]
@@ -95,25 +100,27 @@ class Matching:
         self.old.free.discard(old)
         self.new.free.discard(new)
 
-    def _pair_within(self, file: int) -> None:
-        old, new = self.old.in_file(file), self.new.in_file(file)
-        self._pair_groups(old, new, lambda row: (row.kind, row.path), lambda row: (row.kind, row.path))
-        old, new = self.old.in_file(file), self.new.in_file(file)
-        self._pair_groups(old, new, lambda row: (_family(row), row.path), lambda row: (_family(row), row.path))
+    def _surest(self, scored: list[tuple[float, Id, Id]]) -> Iterator[tuple[Id, Id]]:
+        """The pairs with the highest score first, as long as both are still free."""
+        for _, one, other in sorted(scored, key=lambda each: (-each[0], each[1], each[2])):
+            if one in self.old.free and other in self.new.free:
+                yield one, other
 
-    def _pair_groups(
-        self, old: list[Id], new: list[Id],
-        old_key: Callable[[SymbolRow], Hashable], new_key: Callable[[SymbolRow], Hashable],
-    ) -> None:  # fmt: skip
-        groups = _grouped(new, lambda id_: new_key(self.new.row(id_)))
-        for key, members in _grouped(old, lambda id_: old_key(self.old.row(id_))).items():
+    def _pair_within(self, file: int) -> None:
+        keys: list[_Key] = [lambda row: (row.kind, row.path), lambda row: (_family(row), row.path)]
+        for key in keys:
+            self._pair_groups(self.old.in_file(file), self.new.in_file(file), key, key)
+
+    def _pair_groups(self, old: list[Id], new: list[Id], old_key: _Key, new_key: _Key) -> None:
+        groups = _group(new, lambda id_: new_key(self.new.row(id_)))
+        for key, members in _group(old, lambda id_: old_key(self.old.row(id_))).items():
             if key in groups:
                 self._align(members, groups[key])
 
     def _align(self, old: list[Id], new: list[Id]) -> None:
         """Pair same-named siblings: those of equal content, then of equal signature, then the most alike, then the
         rest in order, since one that stays of its name stays itself."""
-        keys: list[Callable[[SymbolRow], Hashable]] = [lambda row: row.content_hash, lambda row: row.signature]
+        keys: list[_Key] = [lambda row: row.content_hash, lambda row: row.signature]
         for key in keys:
             old, new = self._align_by(key, old, new)
         if len(old) * len(new) > _MOST_NAMESAKES:
@@ -121,16 +128,13 @@ class Matching:
                 self._take(one, other)
         elif len(old) > 1 or len(new) > 1:
             alike = [(self.old.bag(o).likeness(self.new.bag(n)), o, n) for o in old for n in new]
-            for _, one, other in sorted(alike, key=lambda each: (-each[0], each[1], each[2])):
-                if one in self.old.free and other in self.new.free:
-                    self._take(one, other)
+            for one, other in self._surest(alike):
+                self._take(one, other)
         elif old and new:
             self._take(old[0], new[0])
 
-    def _align_by(
-        self, key: Callable[[SymbolRow], Hashable], old: list[Id], new: list[Id]
-    ) -> tuple[list[Id], list[Id]]:
-        waiting = _grouped(new, lambda id_: key(self.new.row(id_)))
+    def _align_by(self, key: _Key, old: list[Id], new: list[Id]) -> tuple[list[Id], list[Id]]:
+        waiting = _group(new, lambda id_: key(self.new.row(id_)))
         for one in old:
             if others := waiting.get(key(self.old.row(one))):
                 self._take(one, others.pop(0))
@@ -141,16 +145,35 @@ class Matching:
         new = sorted(id_ for id_ in self.new.free if is_wanted(self.new.row(id_)))
         if not old or not new:
             return
-        scored: list[tuple[float, Id, Id]] = []
-        for one, other in Candidates(self, old, new):
+        scored = []
+        for one, other in self._candidates(old, new):
             self._cancel.check()
-            sure = score(self.evidence(one, other))
-            if sure is not None:
+            if (sure := score(self._evidence(one, other))) is not None:
                 scored.append((sure, one, other))
-        for _, one, other in sorted(scored, key=lambda each: (-each[0], each[1], each[2])):
-            if one in self.old.free and other in self.new.free:
-                self._take(one, other)
-                self._follow(one, other)
+        for one, other in self._surest(scored):
+            self._take(one, other)
+            self._follow(one, other)
+
+    def _candidates(self, old: list[Id], new: list[Id]) -> Iterator[tuple[Id, Id]]:
+        """Pairs worth comparing: of one name, of one container, or with tokens in common that few others have."""
+        by_name = _group(new, lambda id_: self.new.row(id_).name)
+        by_container = _group(new, self.new.container)
+        by_sketch: dict[int, list[Id]] = defaultdict(list)
+        for id_ in new:
+            for each in self.new.bag(id_).sketch():
+                by_sketch[each].append(id_)
+        for one in old:
+            row, around = self.old.row(one), self.old.container(one)
+            other = self.found.get(around) if around.number >= 0 else around
+            sharing = (by_sketch.get(each, []) for each in self.old.bag(one).sketch())
+            counts = Counter(id_ for ids in sharing if len(ids) <= _MOST_SHARING for id_ in ids)
+            near = [
+                *by_name.get(row.name, [])[:_MOST_SHARING],
+                *by_container.get(other, [])[:_MOST_SHARING],
+                *nlargest(_MOST_CANDIDATES, counts, key=lambda id_: (counts[id_], id_)),
+            ]
+            family = _family(row)
+            yield from ((one, each) for each in dict.fromkeys(near) if _family(self.new.row(each)) == family)
 
     def _pair_emptied(self) -> None:
         """A container that is gone is the new one to which most of its members went, if most there came from it."""
@@ -159,83 +182,35 @@ class Matching:
             for one, other in self.found.items()
             if self.old.container(one) in self.old.free and self.new.container(other) in self.new.free
         )
-        for (one, other), count in sorted(went.items(), key=lambda each: (-each[1], each[0])):
+        for one, other in self._surest([(count, *pair) for pair, count in went.items()]):
             most = max(len(self.old.members(one)), len(self.new.members(other)))
             is_alike = _family(self.old.row(one)) == _family(self.new.row(other))
-            if one in self.old.free and other in self.new.free and is_alike and 2 * count > most:
+            if is_alike and 2 * went[one, other] > most:
                 self._take(one, other)
                 self._follow(one, other)
 
     def _follow(self, old: Id, new: Id) -> None:
-        """What a container holds goes with it."""
+        """The members of a container go with it."""
         was, is_ = self.old.row(old), self.new.row(new)
         olds = [id_ for id_ in self.old.in_file(old.file) if _is_below(self.old.row(id_).path, was.path)]
         news = [id_ for id_ in self.new.in_file(new.file) if _is_below(self.new.row(id_).path, is_.path)]
         if olds and news:
             self._pair_groups(olds, news, lambda row: _within(was, row), lambda row: _within(is_, row))
 
-    def evidence(self, old: Id, new: Id) -> Evidence:
+    def _evidence(self, old: Id, new: Id) -> Evidence:
         was, is_ = self.old.row(old), self.new.row(new)
         mine, theirs = self.old.bag(old), self.new.bag(new)
         exact = is_copy(self.old.reading(old), old.number, self.new.reading(new), new.number)
         return Evidence(
             exact, 1.0 if exact else mine.likeness(theirs), min(mine.size, theirs.size), was.name == is_.name,
-            self.are_containers_paired(old, new), shared_share(words_of(was.name), words_of(is_.name)), _family(was),
+            self._are_containers_paired(old, new), shared_share(words_of(was.name), words_of(is_.name)), _family(was),
         )  # fmt: skip
 
-    def are_containers_paired(self, old: Id, new: Id) -> bool:
+    def _are_containers_paired(self, old: Id, new: Id) -> bool:
         around, other = self.old.container(old), self.new.container(new)
         if around.number < 0 or other.number < 0:
             return around.number == other.number and old.file == new.file
         return self.found.get(around) == other
-
-
-class Candidates:
-    """Pairs worth comparing: of one name, of one container, or with tokens in common that few others have."""
-
-    def __init__(self, matching: Matching, old: list[Id], new: list[Id]) -> None:
-        self._matching = matching
-        self._old = old
-        self._new = new
-
-    @cached_property
-    def _by_name(self) -> dict[Hashable, list[Id]]:
-        return _grouped(self._new, lambda id_: self._matching.new.row(id_).name)
-
-    @cached_property
-    def _by_container(self) -> dict[Hashable, list[Id]]:
-        return _grouped(self._new, self._matching.new.container)
-
-    @cached_property
-    def _by_sketch(self) -> dict[int, list[Id]]:
-        found: dict[int, list[Id]] = defaultdict(list)
-        for id_ in self._new:
-            for each in self._matching.new.bag(id_).sketch():
-                found[each].append(id_)
-        return found
-
-    def __iter__(self) -> Iterator[tuple[Id, Id]]:
-        side = self._matching.old
-        for one in self._old:
-            family, seen = _family(side.row(one)), set[Id]()
-            for other in self._of(one):
-                if other not in seen and _family(self._matching.new.row(other)) == family:
-                    seen.add(other)
-                    yield one, other
-
-    def _of(self, old: Id) -> Iterable[Id]:
-        side = self._matching.old
-        yield from self._by_name.get(side.row(old).name, [])[:_MOST_SHARING]
-        around = side.container(old)
-        other = self._matching.found.get(around) if around.number >= 0 else around
-        if other is not None:
-            yield from self._by_container.get(other, [])[:_MOST_SHARING]
-        counts: dict[Id, int] = defaultdict(int)
-        for each in side.bag(old).sketch():
-            sharing = self._by_sketch.get(each, [])
-            for id_ in sharing if len(sharing) <= _MOST_SHARING else ():
-                counts[id_] += 1
-        yield from nlargest(_MOST_CANDIDATES, counts, key=lambda id_: (counts[id_], id_))
 
 
 def _family(row: SymbolRow) -> str:
@@ -245,7 +220,7 @@ def _family(row: SymbolRow) -> str:
 
 
 def _within(container: SymbolRow, row: SymbolRow) -> tuple[str, str]:
-    """What a member is to its container; a constructor may have the name of the type."""
+    """The kind and the name of a member inside its container; a constructor may have the name of the type."""
     rest = row.path[len(container.path) :]
     return row.kind, rest.removesuffix(row.name) if row.name == container.name else rest
 
@@ -254,7 +229,7 @@ def _is_below(path: str, container: str) -> bool:
     return path.startswith(container) and len(path) > len(container) and not path[len(container)].isidentifier()
 
 
-def _grouped(ids: Iterable[Id], key: Callable[[Id], Hashable]) -> dict[Hashable, list[Id]]:
+def _group(ids: Iterable[Id], key: Callable[[Id], Hashable]) -> dict[Hashable, list[Id]]:
     groups: dict[Hashable, list[Id]] = defaultdict(list)
     for id_ in ids:
         groups[key(id_)].append(id_)

@@ -51,10 +51,6 @@ class Reading:
         return languages().get(self.version.language)
 
     @cached_property
-    def _comments(self) -> frozenset[str]:
-        return self._language.data.comments if self._language else frozenset()
-
-    @cached_property
     def _root(self) -> Any:
         """The syntax tree; None where there is no grammar, or it takes too long."""
         if self._language is None:
@@ -168,7 +164,7 @@ class Reading:
         if self._root is None:
             yield self._source[start:end].decode("utf-8", "replace")
             return
-        inner, comments = self.inside(number), self._comments
+        inner, comments = self.inside(number), self._language.data.comments if self._language else frozenset()
         starts = [self.spans[each][0] for each in inner]
         at = start
         waiting: list[Any] = [self._root.descendant_for_byte_range(start, end) or self._root]
@@ -202,7 +198,7 @@ class Reading:
         yield from self._gap(at, end)
 
     def _gap(self, start: int, end: int) -> Iterator[str]:
-        """What the tree leaves out between two nodes, where that is more than layout."""
+        """The text between two nodes, where it is more than layout."""
         if text := self._source[start:end].strip():
             yield text.decode("utf-8", "replace")
 

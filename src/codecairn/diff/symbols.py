@@ -18,33 +18,23 @@ from codecairn.diff.values import Difference, FileChange, Place, SymbolChange
 from codecairn.store.version import SymbolRow
 
 _SEPARATORS = frozenset({",", ";"})
-"""What stands between members, and comes and goes with them."""
+"""Tokens that stand between members, and come and go with them."""
 
 
 def symbol_changes(files: Sequence[FileChange], cancel: Cancel) -> list[SymbolChange]:
     """In the order of files and of lines, as a reader goes through them; what is gone comes where it was."""
     matching = Matching(list(files), cancel)
     cancel.check()
-    rows = [change for pair in matching.found.items() if (change := _modified(matching, *pair)) is not None]
-    rows += [
-        SymbolChange("deleted", Place(matching.old.reading(id_).version, id_.number), None) for id_ in matching.old.free
-    ]
-    rows += [
-        SymbolChange("added", None, Place(matching.new.reading(id_).version, id_.number)) for id_ in matching.new.free
-    ]
-    return sorted(rows, key=_order)
+    rows = [change for pair in matching.found.items() if (change := _modification(matching, *pair)) is not None]
+    rows += [SymbolChange("deleted", matching.old.place(id_), None) for id_ in matching.old.free]
+    rows += [SymbolChange("added", None, matching.new.place(id_)) for id_ in matching.new.free]
+    return sorted(rows, key=lambda each: (each.path, *each.place.lines, each.change_type, each.place.number))
 
 
-def _order(change: SymbolChange) -> tuple[str, int, int, str, int]:
-    row = change.place.symbol
-    return change.path, row.start_line, -row.end_line, change.change_type, change.place.number
-
-
-def _modified(matching: Matching, old: Id, new: Id) -> SymbolChange | None:
+def _modification(matching: Matching, old: Id, new: Id) -> SymbolChange | None:
     before, after = matching.old.reading(old), matching.new.reading(new)
-    was, is_ = before.version.symbols[old.number], after.version.symbols[new.number]
-    pair = Place(before.version, old.number), Place(after.version, new.number)
-    moved = _moved_from(*pair)
+    was, is_, pair = matching.old.row(old), matching.new.row(new), (matching.old.place(old), matching.new.place(new))
+    moved = _old_place(*pair)
     renamed = was.name if was.name != is_.name else None
     if (was.content_hash, was.kind, moved, renamed) == (is_.content_hash, is_.kind, None, None):
         return None
@@ -66,7 +56,7 @@ def _difference(before: Reading, old: int, after: Reading, new: int) -> Differen
     )
 
 
-def _moved_from(before: Place, after: Place) -> str | None:
+def _old_place(before: Place, after: Place) -> str | None:
     """The old path where that is another; else the old place in the file where it has another container."""
     if before.version.path != after.version.path:
         return before.version.path

@@ -1,4 +1,4 @@
-"""What goes into a comparison and what comes out of it."""
+"""The values that go into a comparison and come out of it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ class Version(NamedTuple):
     text: bytes
 
     @classmethod
-    def of(cls, file: FileVersion) -> Version:
-        return cls(file.path, file.language, file.package, file.symbols, unpacked(file.text))
+    def of(cls, file: FileVersion, prefix: str = "") -> Version:
+        """Of a file whose path is seen from the prefix."""
+        return cls(file.path.removeprefix(prefix), file.language, file.package, file.symbols, unpacked(file.text))
 
 
 class FileChange(NamedTuple):
@@ -49,6 +50,11 @@ class Place(NamedTuple):
     @property
     def symbol(self) -> SymbolRow:
         return self.version.symbols[self.number]
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """For the order of a reader: what holds others comes before them."""
+        return self.symbol.start_line, -self.symbol.end_line
 
 
 class Difference(NamedTuple):

@@ -16,8 +16,7 @@ from codecairn.errors import CairnError, InvalidPattern
 from codecairn.files.grep import Place, Query, Tally, Time, is_excluded
 from codecairn.files.ripgrep import LARGEST_SHOWN, texts_here
 from codecairn.paths import Guard
-from codecairn.source.damage import in_pieces
-from codecairn.source.failures import failure, lacks_objects
+from codecairn.source.failures import failure, in_pieces, lacks_objects
 from codecairn.source.git import Git
 from codecairn.source.objects import Entry, Missing, blobs, tree
 from codecairn.source.process import Finished

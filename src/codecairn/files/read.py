@@ -19,8 +19,8 @@ from codecairn.parse.formats import format_of
 from codecairn.parse.language import Language, language_of
 from codecairn.paths import Guard
 from codecairn.source.content import Skip, read_inside, spelled
-from codecairn.source.failures import failure
 from codecairn.source.git import Git
+from codecairn.source.objects import FOLDER, SUBMODULE, Entry, entry_at, read_blob
 from codecairn.text import decoded
 
 LARGEST = 1 << 20
@@ -106,49 +106,34 @@ def _file_text(path: str, raw: bytes, modified: datetime) -> FileText:
 # Out of a commit.
 
 
-class _TreeEntry(NamedTuple):
-    mode: str
-    kind: str
-    blob: str
-    size: int
-
-
 def read_at(git: Git, guard: Guard, given: str, commit: str, cancel: Cancel) -> FileText:
     """A file as a commit has it."""
     path = guard.inside(given)
     place, entry = _follow_links(git, guard, path, commit, cancel)
-    if entry.kind != "blob":
+    if entry.mode in (FOLDER, SUBMODULE):
         raise _not_text(path, Skip.FOLDER)
-    if entry.size > LARGEST:
+    if entry.size is not None and entry.size > LARGEST:
         raise _too_large(path, entry.size)
-    raw = git.read("cat-file", "blob", entry.blob, cancel=cancel)
+    raw = read_blob(git, entry.id, cancel)
     return _file_text(path, raw, _last_change(git, place, commit, cancel))
 
 
-def _follow_links(git: Git, guard: Guard, path: str, commit: str, cancel: Cancel) -> tuple[str, _TreeEntry]:
+def _follow_links(git: Git, guard: Guard, path: str, commit: str, cancel: Cancel) -> tuple[str, Entry]:
     """Where a path leads in a commit, links followed."""
     place = path
     for _ in range(_MOST_LINKS):
-        entry = _entry(git, place, commit, cancel)
+        entry = entry_at(git, commit, place, cancel)
         if entry is None:
             raise NotFound("File not found", path=path, ref=commit)
-        if entry.mode != "120000":
+        if not entry.is_link:
             return place, entry
-        target = decoded(git.read("cat-file", "blob", entry.blob, cancel=cancel))
+        target = decoded(read_blob(git, entry.id, cancel))
         place = posixpath.normpath(posixpath.join(posixpath.dirname(place), target))
         if place.startswith(("/", "..")):
             raise _denial(path, _OUTSIDE)
         if guard.blocks(place):
             raise _denial(path, _SECRET)
     raise _denial(path, "its links lead nowhere")
-
-
-def _entry(git: Git, path: str, commit: str, cancel: Cancel) -> _TreeEntry | None:
-    listed = git.run("ls-tree", "-z", "--long", "--end-of-options", commit, "--", path, cancel=cancel)
-    if listed.status != 0:
-        raise failure(listed)
-    mode, kind, blob, size = (decoded(listed.output).partition("\t")[0].split() + [""] * 4)[:4]
-    return _TreeEntry(mode, kind, blob, int(size) if size.isdigit() else 0) if kind else None
 
 
 def _last_change(git: Git, path: str, commit: str, cancel: Cancel) -> datetime:

@@ -1,4 +1,4 @@
-"""What git knows, as values: what changed and when (`log`), who wrote each line (`blame`), what differs (`diff`)."""
+"""Facts of git as values: commits (`log`), the author of each line (`blame`), differences (`diff`)."""
 
 from codecairn.history.blame import blame
 from codecairn.history.diff import diff

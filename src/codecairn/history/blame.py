@@ -1,25 +1,22 @@
-"""Who last changed each line of a file, and in which commit."""
+"""The commit that last changed each line of a file."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
-from functools import cached_property
-from pathlib import Path
-
-import msgspec
+from functools import cached_property, partial
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, InvalidInput, NotFound
-from codecairn.parse.formats import fence
 from codecairn.paths import Guard
 from codecairn.source.failures import REPAIR, damage, failure, lacks_objects
 from codecairn.source.git import Git, Layout, WorkingTree
+from codecairn.source.objects import read_blob
 from codecairn.source.opening import open_plain
 from codecairn.source.process import Finished
 from codecairn.source.refs import resolve
@@ -34,6 +31,7 @@ _HAS_ONLY = re.compile(r"has only (\d+) lines?")
 _ZONE = re.compile(r"([+-])(\d\d)([0-5]\d)")
 
 
+_IS_MODIFIED = ("diff", "--quiet", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "HEAD", "--")
 _TRIES = 3
 _LAST_LINE = 2**31 - 1
 """No file has more lines than git can count."""
@@ -61,34 +59,54 @@ class BlameQuery:
     most: int | None = None
     """How many lines are blamed at most: looking for moves costs a second for some hundred."""
 
-    @property
-    def range(self) -> str:
-        return f"{1 if self.start is None else self.start}-{'' if self.end is None else self.end}"
-
 
 def blame(git: Git, guard: Guard, query: BlameQuery, cancel: Cancel) -> Blame:
     path = guard.inside(query.path, param="filePath")
-    _refuse_bad_range(query)
+    if (query.start is not None and query.start < 1) or (query.end is not None and query.end < (query.start or 1)):
+        raise _bad_range(query)
     layout = git.layout(cancel)
     if query.ref is None and git.is_folder(path):
         raise _not_a_file(path)
     revision = _revision(git, layout, query, cancel)
+    finished, notes, total, modified = _annotate(git, layout, query, path, revision, cancel)
+    commits: dict[str, _Facts] = {}
+    lines = list(_parse(finished.output, commits, partial(_origin, layout, guard, path)))
+    if any("\0" in line.content for line in lines[:50]):
+        remedy = "git_log shows the history of a binary file."
+        raise InvalidInput(f"Binary file: {path}", param="filePath", remedy=remedy)
+    committed = {hash_: facts for hash_, facts in commits.items() if hash_.strip("0")}
+    bodies = _bodies(git, list(committed), cancel)
+    last = lines[-1].line if lines else 0
+    total = last if total is None else total
+    if layout.shallow:
+        notes.append("History is shallow: lines older than the clone show its boundary commit.")
+    if query.end is not None and total < query.end:
+        notes.append(f"The file ends at line {total}.")
+    return Blame(
+        file_path=path, language=fence(path), start_line=lines[0].line if lines else 0, end_line=last,
+        total_lines=total, next_start_line=last + 1 if last < min(query.end or total, total) else None,
+        local_modifications=modified or len(committed) < len(commits), lines=lines, notes=notes,
+        commits=[facts.commit(hash_, layout.short, bodies.get(hash_, "")) for hash_, facts in committed.items()],
+    )  # fmt: skip
+
+
+def _annotate(
+    git: Git, layout: Layout, query: BlameQuery, path: str, revision: str | None, cancel: Cancel
+) -> tuple[Finished, list[str], int | None, bool]:
+    """The output of git, notes on how it was asked, the number of lines, and whether the file is modified."""
     for _ in range(_TRIES):
         total = _line_count(git, layout, path, revision, cancel)
         with git.working_tree(layout, cancel) if revision is None else nullcontext() as tree:
             with ThreadPoolExecutor(max_workers=1) as beside:
-                dirty = beside.submit(_is_modified, git, path, tree, cancel) if tree else None
+                dirty = beside.submit(git.run, *_IS_MODIFIED, path, cancel=cancel, tree=tree) if tree else None
                 finished, notes = _run(git, path, _lines(query, total), revision, tree, cancel)
-            modified = dirty is not None and dirty.result()
-        fault = _explained(git, finished, path, query, revision or "HEAD", cancel) if finished.status != 0 else None
+            modified = dirty is not None and dirty.result().status == 1
+        fault = _explain(git, finished, path, query, revision or "HEAD", cancel) if finished.status != 0 else None
         if revision is not None or type(fault) is not CairnError:
             break  # a tree that somebody is changing can look damaged, once
     if fault is not None:
         raise fault
-    found = _annotated(finished, path, _Origins(layout, guard, path), notes)
-    bodies = _bodies(git, [hash_ for hash_ in found.commits if not _is_uncommitted(hash_)], cancel)
-    value = _value(layout, path, query, found, found.last_line if total is None else total, bodies)
-    return msgspec.structs.replace(value, local_modifications=True) if modified else value
+    return finished, notes, total, modified
 
 
 def _run(
@@ -112,16 +130,11 @@ def _run(
     return finished, notes
 
 
-def _refuse_bad_range(query: BlameQuery) -> None:
-    start, end = query.start, query.end
-    if (start is not None and start < 1) or (end is not None and end < (start or 1)):
-        raise _bad_range(query)
-
-
 def _bad_range(query: BlameQuery, lines: int | None = None) -> InvalidInput:
+    asked = f"{1 if query.start is None else query.start}-{'' if query.end is None else query.end}"
     end = "the end of the file" if lines is None else f"line {lines}, the last of the file"
     return InvalidInput(
-        f"Invalid line range: {query.range}", param="startLine" if query.start is not None else "endLine",
+        f"Invalid line range: {asked}", param="startLine" if query.start is not None else "endLine",
         remedy=f"Lines count from 1; startLine may not lie behind endLine, nor either behind {end}.",
     )  # fmt: skip
 
@@ -134,25 +147,16 @@ def _revision(git: Git, layout: Layout, query: BlameQuery, cancel: Cancel) -> st
 
 def _line_count(git: Git, layout: Layout, path: str, revision: str | None, cancel: Cancel) -> int | None:
     """Lines of the file; None where it cannot be read, which git then explains."""
-    if revision is None:
-        return _line_count_in_folder(git.root, path)
-    shown = git.run("cat-file", "blob", f"{revision}:{layout.prefix}{path}", cancel=cancel)
-    return _count_lines([shown.output]) if shown.status == 0 else None
-
-
-def _line_count_in_folder(root: Path, path: str) -> int | None:
     try:
-        with os.fdopen(open_plain(root, path), "rb") as file:
-            return _count_lines(iter(lambda: file.read(1 << 20), b""))
-    except OSError:
+        if revision is not None:
+            content = read_blob(git, f"{revision}:{layout.prefix}{path}", cancel)
+        else:
+            with os.fdopen(open_plain(git.root, path), "rb") as file:
+                content = file.read()
+    except (CairnError, OSError):
+        cancel.check()
         return None
-
-
-def _count_lines(parts: Iterable[bytes]) -> int:
-    count, last = 0, b"\n"
-    for part in filter(None, parts):
-        count, last = count + part.count(b"\n"), part[-1:]
-    return count + (last != b"\n")
+    return content.count(b"\n") + (not content.endswith(b"\n") and content != b"")
 
 
 def _lines(query: BlameQuery, total: int | None) -> list[str]:
@@ -164,12 +168,7 @@ def _lines(query: BlameQuery, total: int | None) -> list[str]:
     return ["-L", f"{first},{last}"]
 
 
-def _is_modified(git: Git, path: str, tree: WorkingTree, cancel: Cancel) -> bool:
-    asked = ["diff", "--quiet", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "HEAD", "--", path]
-    return git.run(*asked, cancel=cancel, tree=tree).status == 1
-
-
-def _explained(git: Git, finished: Finished, path: str, query: BlameQuery, revision: str, cancel: Cancel) -> CairnError:
+def _explain(git: Git, finished: Finished, path: str, query: BlameQuery, revision: str, cancel: Cancel) -> CairnError:
     said = finished.complaint
     if counted := _HAS_ONLY.search(said):
         return _bad_range(query, int(counted[1]))
@@ -200,61 +199,14 @@ def _kind_in_commit(git: Git, path: str, revision: str, cancel: Cancel) -> str:
     return words[1] if listed.status == 0 and len(words) > 1 else ""
 
 
-@dataclass(frozen=True)
-class _Annotated:
-    """What git printed, and what is to be said of how it was asked."""
-
-    lines: list[BlameLine]
-    commits: dict[str, _Facts]
-    notes: list[str]
-
-    @property
-    def last_line(self) -> int:
-        return self.lines[-1].line if self.lines else 0
-
-
-def _annotated(finished: Finished, path: str, origins: _Origins, notes: list[str]) -> _Annotated:
-    commits: dict[str, _Facts] = {}
-    lines = list(_parsed(finished.output, commits, origins))
-    if any("\0" in line.content for line in lines[:50]):
-        raise InvalidInput(
-            f"Binary file: {path}", param="filePath", remedy="git_log shows the history of a binary file."
-        )
-    return _Annotated(lines, commits, notes)
-
-
-def _value(
-    layout: Layout, path: str, query: BlameQuery, found: _Annotated, total: int, bodies: dict[str, str]
-) -> Blame:
-    last, notes = found.last_line, found.notes
-    if layout.shallow:
-        notes = [*notes, "History is shallow: lines older than the clone show its boundary commit."]
-    if query.end is not None and total < query.end:
-        notes = [*notes, f"The file ends at line {total}."]
-    return Blame(
-        file_path=path, language=fence(path), start_line=found.lines[0].line if found.lines else 0,
-        end_line=last, total_lines=total, next_start_line=last + 1 if last < min(query.end or total, total) else None,
-        local_modifications=any(map(_is_uncommitted, found.commits)), lines=found.lines, notes=notes,
-        commits=[
-            facts.commit(hash_, layout.short, bodies.get(hash_, ""))
-            for hash_, facts in found.commits.items()
-            if not _is_uncommitted(hash_)
-        ],
-    )  # fmt: skip
-
-
 def _bodies(git: Git, hashes: list[str], cancel: Cancel) -> dict[str, str]:
-    """What each commit's message says below its first line, less trailers."""
+    """Each commit's message below its first line, without trailers."""
     if not hashes:
         return {}
     asked = ["log", "--no-walk=unsorted", "--no-show-signature", "--encoding=UTF-8", "-z", "--format=%H%n%b"]
     finished = git.run(*asked, "--end-of-options", *hashes, "--", cancel=cancel)
     records = (each.partition("\n") for each in decoded(finished.output).split("\0"))
     return {hash_: _RULE_AT_END.sub("", _TRAILER.sub("", body)).strip() for hash_, _, body in records}
-
-
-def _is_uncommitted(hash_: str) -> bool:
-    return not hash_.strip("0")
 
 
 @dataclass
@@ -282,27 +234,19 @@ class _Facts:
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Origins:
-    """Where lines were when they were written, seen from the project; a hidden file, or one outside, is not named."""
-
-    layout: Layout
-    guard: Guard
-    path: str
-
-    def of(self, name: str) -> str | None:
-        prefix = decoded(os.fsencode(self.layout.prefix))
-        if not name.startswith(prefix):
-            return None
-        path = name.removeprefix(prefix)
-        return None if path == self.path or self.guard.blocks(path) else path
+def _origin(layout: Layout, guard: Guard, path: str, name: str) -> str | None:
+    """The other file a line was written in, seen from the project; a hidden one, or one outside, is not named."""
+    prefix = decoded(os.fsencode(layout.prefix))
+    old_path = name.removeprefix(prefix)
+    is_named = name.startswith(prefix) and old_path != path and not guard.blocks(old_path)
+    return old_path if is_named else None
 
 
-def _parsed(output: bytes, commits: dict[str, _Facts], origins: _Origins) -> Iterator[BlameLine]:
+def _parse(output: bytes, commits: dict[str, _Facts], origin_of: Callable[[str], str | None]) -> Iterator[BlameLine]:
     hash_, number, line_then, facts = "", 0, 0, _Facts()
     for raw in output.split(b"\n"):
         if raw.startswith(b"\t"):
-            origin = origins.of(facts.fields.get("filename", ""))
+            origin = origin_of(facts.fields.get("filename", ""))
             yield BlameLine(
                 line=number, hash=hash_, author=facts.fields.get("author", ""), date=facts.date,
                 content=decoded(raw[1:]).removesuffix("\r"), origin_path=origin,
@@ -315,16 +259,15 @@ def _parsed(output: bytes, commits: dict[str, _Facts], origins: _Origins) -> Ite
             facts = commits.setdefault(hash_, _Facts())
         elif raw:
             key, _, value = decoded(raw).partition(" ")
-            facts.fields[key] = _unquoted(value) if key == "filename" else value
+            facts.fields[key] = _unquote(value) if key == "filename" else value
 
 
-def _unquoted(name: str) -> str:
+def _unquote(name: str) -> str:
     """A file name as it is: git puts one with a quote, a backslash or a control character into quotes."""
     if not (name.startswith('"') and name.endswith('"')):
         return name
     spelled = name[1:-1].encode("utf-8", "surrogatepass")
-    raw = re.sub(rb"\\([0-7]{3}|.)", lambda found: _character(found[1]), spelled)
-    return decoded(raw)
+    return decoded(re.sub(rb"\\([0-7]{3}|.)", lambda found: _character(found[1]), spelled))
 
 
 def _character(spelled: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""What a branch brings: its commits and its changes since it left another."""
+"""The commits and changes of a branch since it left another."""
 
 from __future__ import annotations
 
@@ -53,8 +53,7 @@ def ref_names(git: Git, cancel: Cancel) -> list[str]:
     """Branches and tags, the latest first; none where there is no repository."""
     asked = ("for-each-ref", "--sort=-committerdate", f"--count={_MOST_REFS}", "--format=%(refname:short)")
     try:
-        finished = git.run(*asked, "refs/heads", "refs/remotes", "refs/tags", cancel=cancel)
+        return git.ask(*asked, "refs/heads", "refs/remotes", "refs/tags", cancel=cancel).split()
     except CairnError:
         cancel.check()
         return []
-    return finished.output.decode("utf-8", "replace").split() if finished.status == 0 else []

@@ -17,7 +17,7 @@ from codecairn.cache import Cache
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError
 from codecairn.paths import Guard
-from codecairn.source.failures import failure
+from codecairn.source.failures import output_of
 from codecairn.source.git import Git
 from codecairn.text import decoded
 
@@ -43,28 +43,20 @@ _churns: Cache[tuple[Guard, str], Churn] = Cache("git.churn", 4_000_000, lambda 
 """By project and commit."""
 
 
-class RecentChanges:
-    """The churn of one project, asked of git once for each HEAD."""
-
-    def __init__(self, git: Git, guard: Guard) -> None:
-        self._git = git
-        self._guard = guard
-
-    def churn(self, cancel: Cancel) -> Churn:
-        """Nothing where there is no repository, no commit, or git cannot say."""
-        try:
-            head = self._git.head(cancel)
-            if head is None:
-                return Churn()
-            key = (self._guard, head)
-            found = _churns.get(key)
-            return found if found is not None else _churns.put(key, _counted(self._git, self._guard, head, cancel))
-        except CairnError:
-            cancel.check()
+def recent_churn(git: Git, guard: Guard, cancel: Cancel) -> Churn:
+    """Nothing where there is no repository, no commit, or git cannot say."""
+    try:
+        head = git.head(cancel)
+        if head is None:
             return Churn()
+        found = _churns.get((guard, head))
+        return found if found is not None else _churns.put((guard, head), _count(git, guard, head, cancel))
+    except CairnError:
+        cancel.check()
+        return Churn()
 
 
-def _counted(git: Git, guard: Guard, head: str, cancel: Cancel) -> Churn:
+def _count(git: Git, guard: Guard, head: str, cancel: Cancel) -> Churn:
     layout = git.layout(cancel)
     deadline = time.monotonic() + _MOST_SECONDS
     finished = git.run(
@@ -74,9 +66,7 @@ def _counted(git: Git, guard: Guard, head: str, cancel: Cancel) -> Churn:
         "--", *([] if layout.whole else ["."]),
         cancel=cancel, enough=lambda _: time.monotonic() > deadline,
     )  # fmt: skip
-    if finished.status != 0 and not finished.stopped_early:
-        raise failure(finished)
-    return _churn(finished.output, guard, is_whole=not finished.stopped_early)
+    return _churn(output_of(finished), guard, is_whole=not finished.stopped_early)
 
 
 def _churn(output: bytes, guard: Guard, *, is_whole: bool) -> Churn:

@@ -77,21 +77,21 @@ def _moment(text: str, bare_day: time) -> int | None:
 
 
 def _readings(text: str, now: datetime, bare_day: time) -> Iterator[datetime | None]:
-    yield _numbered(text, bare_day)
-    yield _named(text, now, bare_day)
+    yield _from_numbers(text, bare_day)
+    yield _from_names(text, now, bare_day)
     yield _relative_day(text, now, bare_day)
     yield _clock(text, now)
     yield _ago(text, now)
 
 
-def _numbered(text: str, bare_day: time) -> datetime | None:
+def _from_numbers(text: str, bare_day: time) -> datetime | None:
     found = next((match for form in _NUMBERED if (match := form.fullmatch(text))), None)
     if found is None:
         return None
     return _at(date(int(found["year"]), int(found["month"]), int(found["day"])), found, bare_day)
 
 
-def _named(text: str, now: datetime, bare_day: time) -> datetime | None:
+def _from_names(text: str, now: datetime, bare_day: time) -> datetime | None:
     found = next((match for form in _NAMED if (match := form.fullmatch(text))), None)
     if found is None:
         return None

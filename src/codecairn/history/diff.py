@@ -1,4 +1,4 @@
-"""What differs between two trees, or between a tree and the working directory.
+"""Differences between two trees, or between a tree and the working directory.
 
 One git run prints three sections: a NUL-separated list of changed files (--raw), their line counts (--numstat), then
 the patch. The first two are complete before the patch begins, so a diff that will be shown as a summary anyway is
@@ -19,11 +19,10 @@ import msgspec
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, NotARepository
-from codecairn.history.log import STATUS
+from codecairn.history.log import STATUS, hides
 from codecairn.parse.formats import fence
 from codecairn.paths import Guard, printable
-from codecairn.source.damage import in_pieces, listed, object_named
-from codecairn.source.failures import REPAIR, damage, failure, lacks_objects
+from codecairn.source.failures import REPAIR, damage, failure, in_pieces, lacks_objects, listed, object_named
 from codecairn.source.git import Git, Layout
 from codecairn.source.objects import FOLDER, tree_changes, worktree_changes
 from codecairn.source.process import Finished
@@ -35,7 +34,7 @@ LARGE_DIFF_LINES = 1000
 """Above this many lines of hunks an answer is a summary."""
 
 LARGE_DIFF_BYTES = 4 << 20
-"""So that a few endless lines count as large too."""
+"""A few endless lines count as large too."""
 
 _RAW = re.compile(rb":(\d+) (\d+) \S+ \S+ ([A-Z])\d*")
 _COUNTS = re.compile(rb"(\d+|-)\t(\d+|-)\t(.*)", re.DOTALL)
@@ -44,6 +43,7 @@ _FILE_HEADER = re.compile(rb"^(?:diff --git |\* Unmerged path )", re.MULTILINE)
 _NO_RENAMES = "Partial clone, or a damaged one: renames appear as a deletion and an addition."
 _NO_MODE = "000000"
 _WENT = re.compile(r"^(?:fatal|error): (?:stat|open|could not open|unable to stat) .*: No such file or directory", re.M)
+"""git gave up over a file that went between its listing and its reading: the next try finds it gone."""
 _TRIES = 5
 _WORKING = "working directory"
 _LONGEST_REF = 100
@@ -72,12 +72,12 @@ def diff(git: Git, guard: Guard, query: DiffQuery, cancel: Cancel) -> Diff:
     with git.working_tree(layout, cancel) if sides.working else nullcontext() as tree:
 
         def attempt(paths: Sequence[str]) -> Finished:
-            enough = None if query.summary else _CountsOnly()
+            enough = None if query.summary else _Listing().is_large
             return git.run(*arguments, "--", *paths, cancel=cancel, tree=tree, enough=enough)
 
         for _ in range(_TRIES):
             finished = attempt([path] if path else [])
-            if finished.status == 0 or not _file_went(finished):
+            if finished.status == 0 or not _WENT.search(finished.complaint):
                 break
         if finished.status != 0 and not finished.stopped_early and lacks_objects(finished):
             found = _around_gaps(git, guard, query, sides, layout, path, attempt, cancel)
@@ -101,32 +101,26 @@ def _reasons(git: Git, layout: Layout, sides: _Sides, path: str | None, cancel: 
     if not sides.working:
         return ["Both trees are the same." if path is None else f"{one_line(path)} is the same in both trees."]
     chosen = ["--", path] if path is not None else ["--"]
-    staged = git.run("diff", "--cached", "--name-only", "-z", "--no-ext-diff", *chosen, cancel=cancel).output.count(
-        b"\0"
-    )
-    untracked = git.run("ls-files", "--others", "--exclude-standard", "-z", *chosen, cancel=cancel).output.count(b"\0")
+    staged = git.ask("diff", "--cached", "--name-only", "-z", "--no-ext-diff", *chosen, cancel=cancel).count("\0")
+    untracked = git.ask("ls-files", "--others", "--exclude-standard", "-z", *chosen, cancel=cancel).count("\0")
     reasons = []
     if not sides.commits:
-        found = f"; {_counted_files(staged)} staged: give ref1 HEAD to see them" if staged else ""
+        found = f"; {_file_count(staged)} staged: give ref1 HEAD to see them" if staged else ""
         reasons.append(f"No unstaged changes{found}.")
     if untracked:
-        reasons.append(f"{_counted_files(untracked)} not tracked by git, which no diff shows.")
+        reasons.append(f"{_file_count(untracked)} not tracked by git, which no diff shows.")
     return reasons
 
 
-def _counted_files(count: int) -> str:
+def _file_count(count: int) -> str:
     return f"{count:,} {'file' if count == 1 else 'files'}"
 
 
 def _is_on_a_side(git: Git, layout: Layout, sides: _Sides, path: str, cancel: Cancel) -> bool:
-    if sides.working and (os.path.lexists(git.root / path) or _lists(git, "ls-files", path, cancel)):
+    if sides.working and (os.path.lexists(git.root / path) or git.ask("ls-files", "-z", "--", path, cancel=cancel)):
         return True
     name = f"{layout.prefix}{path}"
     return any(git.run("cat-file", "-e", f"{each}:{name}", cancel=cancel).status == 0 for each in sides.commits)
-
-
-def _lists(git: Git, command: str, path: str, cancel: Cancel) -> bool:
-    return bool(git.run(command, "-z", "--", path, cancel=cancel).output)
 
 
 def _around_gaps(
@@ -134,7 +128,7 @@ def _around_gaps(
     attempt: Callable[[Sequence[str]], Finished], cancel: Cancel,
 ) -> Diff:  # fmt: skip
     """The files that can be compared, and the names of those that cannot."""
-    paths, lacking = _changed_paths(git, sides, layout, cancel)
+    paths, lacking = _paths_that_differ(git, sides, layout, cancel)
     wanted = [each for each in paths if path is None or each == path or each.startswith(f"{path}/")]
     pieces = in_pieces(wanted, attempt, frozenset({0}))
     summarised = query.summary or any(each.stopped_early for each in pieces.finished)
@@ -144,8 +138,8 @@ def _around_gaps(
     return msgspec.structs.replace(found, notes=[*found.notes, _NO_RENAMES, *([said] if unread else [])])
 
 
-def _changed_paths(git: Git, sides: _Sides, layout: Layout, cancel: Cancel) -> tuple[list[str], list[str]]:
-    """What differs by its name, and the folders that are not here; as git takes them, from the project's root."""
+def _paths_that_differ(git: Git, sides: _Sides, layout: Layout, cancel: Cancel) -> tuple[list[str], list[str]]:
+    """The paths that differ, and the folders that are not here; as git takes them, from the project's root."""
     if len(sides.commits) == 2:
         changes = tree_changes(git, sides.commits[0], sides.commits[1], cancel, prefix=layout.prefix)
     else:
@@ -154,11 +148,6 @@ def _changed_paths(git: Git, sides: _Sides, layout: Layout, cancel: Cancel) -> t
     is_folder = {each.path: FOLDER in (each.mode, each.old_mode) for each in changes}
     paths = [path[at:] for path, lacks in is_folder.items() if not lacks]
     return paths, [f"{path[at:]}/" for path, lacks in is_folder.items() if lacks]
-
-
-def _file_went(finished: Finished) -> bool:
-    """Whether git gave up over a file that went between its listing and its reading: the next try finds it gone."""
-    return _WENT.search(finished.complaint) is not None
 
 
 @dataclass(frozen=True)
@@ -184,7 +173,7 @@ def _sides(git: Git, layout: Layout, query: DiffQuery, cancel: Cancel) -> _Sides
         raise NotARepository(
             "This repository is bare: it has no working directory to compare", remedy="Give both ref1 and ref2."
         )
-    named = {param: _named_commit(getattr(query, param), commit, layout.short) for param, commit in commits.items()}
+    named = {param: _commit_label(getattr(query, param), commit, layout.short) for param, commit in commits.items()}
     ids = list(commits.values())
     if len(ids) == 2:
         compared = f"the trees of {named['ref1']} and {named['ref2']}, directly (not from where they parted)"
@@ -199,20 +188,8 @@ def _sides(git: Git, layout: Layout, query: DiffQuery, cancel: Cancel) -> _Sides
     return _Sides(_WORKING, "the index with the working directory: unstaged changes", ["--ours"], [])
 
 
-def _named_commit(ref: str, commit: str, short: int) -> str:
+def _commit_label(ref: str, commit: str, short: int) -> str:
     return commit[:short] if commit.startswith(ref) else f"{one_line(ref, _LONGEST_REF)} ({commit[:short]})"
-
-
-class _CountsOnly:
-    """Stops git once the counts alone decide that the answer is a summary, or the patch has grown past all bounds."""
-
-    def __init__(self) -> None:
-        self._listing = _Listing()
-
-    def __call__(self, output: bytearray) -> bool:
-        if not self._listing.read(output):
-            return False
-        return self._listing.lines > LARGE_DIFF_LINES or len(output) - self._listing.end > LARGE_DIFF_BYTES
 
 
 @dataclass(frozen=True)
@@ -248,19 +225,22 @@ class _Listing:
         self._named: list[_Entry] = []
         self._judged = 0
 
-    @property
-    def lines(self) -> int:
-        return sum(entry.insertions + entry.deletions for entry in self.entries)
+    def is_large(self, output: bytearray) -> bool:
+        """Whether the counts alone decide that the answer is a summary, or the patch has grown past all bounds."""
+        if not self.read(output):
+            return False
+        lines = sum(entry.insertions + entry.deletions for entry in self.entries)
+        return lines > LARGE_DIFF_LINES or len(output) - self.end > LARGE_DIFF_BYTES
 
     def read(self, output: bytes | bytearray) -> bool:
         """Go on reading; whether every file has its counts."""
         fields = _Fields(output, self.end)
         try:
             while not self._judged and output[self.end : self.end + 1] == b":":
-                self._named.append(_named(fields))
+                self._named.append(_entry(fields))
                 self.end = fields.at
             while self._judged < len(self._named):
-                entry = _counted(self._named[self._judged], fields)
+                entry = _with_counts(self._named[self._judged], fields)
                 self._judged += 1
                 if entry is not None:
                     self.entries.append(entry)
@@ -285,7 +265,7 @@ class _Fields:
         return field
 
 
-def _named(fields: _Fields) -> _Entry:
+def _entry(fields: _Fields) -> _Entry:
     row = fields.take()
     found = _RAW.fullmatch(row)
     if found is None:
@@ -296,7 +276,7 @@ def _named(fields: _Fields) -> _Entry:
     return _Entry(status, path, old_path, decoded(found[1]), decoded(found[2]))
 
 
-def _counted(entry: _Entry, fields: _Fields) -> _Entry | None:
+def _with_counts(entry: _Entry, fields: _Fields) -> _Entry | None:
     """The entry with its counts. git counts no lines of a file that was written again with the same content after it
     was listed: such a file has not changed, and the row that comes next is that of another file, or empty."""
     start = fields.at
@@ -316,11 +296,17 @@ def _counted(entry: _Entry, fields: _Fields) -> _Entry | None:
 
 
 def _value(outputs: Sequence[bytes], sides: _Sides, guard: Guard, *, summarised: bool, asked: bool) -> Diff:
-    entries = [entry for output in outputs for entry in _entries(output, summarised=summarised)]
+    entries: list[_Entry] = []
+    for output in outputs:
+        listing = _Listing()
+        listing.read(output)
+        patch = output[listing.end :].removeprefix(b"\0")
+        entries += _fold_conflicts(listing.entries if summarised else _with_hunks(listing.entries, patch))
     if sum(entry.hunks.count("\n") for entry in entries) > LARGE_DIFF_LINES:
         summarised = True
-    shown = [entry for entry in entries if not _hides(guard, entry)]
+    shown = [entry for entry in entries if not hides(guard, entry.path, entry.old_path)]
     files = [_file(entry, None if summarised or entry.binary else entry.hunks) for entry in shown]
+    kinds = Counter(binary_kind(file.path) for file in files if file.binary)
     notes = []
     if summarised and not asked:
         notes.append(
@@ -328,7 +314,7 @@ def _value(outputs: Sequence[bytes], sides: _Sides, guard: Guard, *, summarised:
         )
     return Diff(
         title=sides.title, compared=sides.compared, mode="summary" if summarised else "full", files=files, notes=notes,
-        omitted_files=len(entries) - len(files), binary_kinds=_binary_kinds(files),
+        omitted_files=len(entries) - len(files), binary_kinds=[kind for kind, _ in kinds.most_common()],
         statuses=dict(Counter(file.status for file in files)),
         summary=DiffSummary(
             files_changed=len(files),
@@ -339,24 +325,7 @@ def _value(outputs: Sequence[bytes], sides: _Sides, guard: Guard, *, summarised:
     )  # fmt: skip
 
 
-def _binary_kinds(files: list[FileDiff]) -> list[str]:
-    """The most frequent first."""
-    kinds = Counter(binary_kind(file.path) for file in files if file.binary)
-    return [kind for kind, _ in kinds.most_common()]
-
-
-def _entries(output: bytes, *, summarised: bool) -> list[_Entry]:
-    listing = _Listing()
-    listing.read(output)
-    patch = output[listing.end :].removeprefix(b"\0")
-    return _conflicts_folded(listing.entries if summarised else _with_hunks(listing.entries, patch))
-
-
-def _hides(guard: Guard, entry: _Entry) -> bool:
-    return guard.blocks(entry.path) or bool(entry.old_path and guard.blocks(entry.old_path))
-
-
-def _conflicts_folded(entries: list[_Entry]) -> list[_Entry]:
+def _fold_conflicts(entries: list[_Entry]) -> list[_Entry]:
     """A conflict is listed as unmerged and, where the file is there, once more as modified: that row has the lines."""
     folded: list[_Entry] = []
     for entry in entries:

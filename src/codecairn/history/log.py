@@ -12,10 +12,8 @@ from codecairn.cancel import Cancel
 from codecairn.errors import InvalidInput, NotFound
 from codecairn.history import dates
 from codecairn.paths import Guard, has_control, printable
-from codecairn.source.damage import listed, object_named
-from codecairn.source.failures import REPAIR, failure, lacks_objects
+from codecairn.source.failures import REPAIR, failure, lacks_objects, listed, object_named, output_of
 from codecairn.source.git import Git, Layout
-from codecairn.source.process import Finished
 from codecairn.source.refs import resolve
 from codecairn.text import decoded
 from codecairn.types import Commit, CommitList, FileChange, FileStatus
@@ -51,16 +49,16 @@ class LogQuery:
 
 def log(git: Git, guard: Guard, query: LogQuery, cancel: Cancel) -> CommitList:
     path = guard.inside(query.path, param="filePath") if query.path is not None else None
-    _refuse_bad_author(query.author)
+    if query.author is not None and _is_unusable(query.author):
+        reason = "not a usable name or email"
+        raise InvalidInput(f"Invalid author: {printable(query.author)}", param="author", reason=reason)
     layout = git.layout(cancel)
     bounds = _bounds(git, query, cancel)
     if bounds is None:
         return CommitList(commits=[], count=0, offset=0, notes=["The repository has no commits yet."])
     notes = ["History is shallow: commits beyond the clone's boundary are not here."] if layout.shallow else []
-    if path is not None and not git.is_folder(path):
-        commits, gaps = _followed(git, layout, guard, query, bounds, path, cancel)
-    else:
-        commits, gaps = _plain(git, layout, guard, query, bounds, path, cancel)
+    walk = _plain if path is None or git.is_folder(path) else _follow
+    commits, gaps = walk(git, layout, guard, query, bounds, path or "", cancel)
     notes += gaps
     if not commits and path is not None and bounds.skip == 0:
         _refuse_unknown_path(git, path, bounds.tip, cancel)
@@ -79,14 +77,10 @@ def cursor_at(tip: str, offset: int) -> str:
 @dataclass(frozen=True)
 class _Bounds:
     tip: str
-    excluded: list[str]
+    revisions: list[str]
     since: int | None
     until: int | None
     skip: int
-
-    @property
-    def revisions(self) -> list[str]:
-        return [self.tip, *self.excluded]
 
 
 def _bounds(git: Git, query: LogQuery, cancel: Cancel) -> _Bounds | None:
@@ -111,20 +105,19 @@ def _bounds(git: Git, query: LogQuery, cancel: Cancel) -> _Bounds | None:
             raise InvalidInput("Invalid cursor: it is not one that git_log returned", param="cursor")
         start, param, skip = found[1], "cursor", int(found[2])
     tip = commit(start, param) if start is not None else git.head(cancel)
-    return _Bounds(tip, excluded, since, until, skip) if tip else None
+    return _Bounds(tip, [tip, *excluded], since, until, skip) if tip else None
 
 
 def _date(text: str | None, param: str, read: Callable[[str], int | None]) -> int | None:
     if text is None:
         return None
-    if text.startswith("-") or has_control(text) or not text.strip():
+    if _is_unusable(text):
         raise InvalidInput(f"Invalid commit reference: {printable(text)}", param=param, reason="not a usable value")
     return read(text)
 
 
-def _refuse_bad_author(author: str | None) -> None:
-    if author is not None and (author.startswith("-") or has_control(author) or not author.strip()):
-        raise InvalidInput(f"Invalid author: {printable(author)}", param="author", reason="not a usable name or email")
+def _is_unusable(text: str) -> bool:
+    return text.startswith("-") or has_control(text) or not text.strip()
 
 
 Walk = tuple[list[Commit], list[str]]
@@ -132,9 +125,7 @@ Walk = tuple[list[Commit], list[str]]
 _NO_RENAMES = "Partial clone, or a damaged one: renames appear as a deletion and an addition."
 
 
-def _plain(
-    git: Git, layout: Layout, guard: Guard, query: LogQuery, bounds: _Bounds, path: str | None, cancel: Cancel
-) -> Walk:
+def _plain(git: Git, layout: Layout, guard: Guard, query: LogQuery, bounds: _Bounds, path: str, cancel: Cancel) -> Walk:
     """All filtering is git's."""
     options = [
         "--no-relative" if layout.whole else "--relative",
@@ -147,12 +138,12 @@ def _plain(
         # One more than asked tells whether there is more without counting all of history.
         f"--max-count={query.count + 1}",
     ]
-    pathspec = [path] if path is not None else [] if layout.whole else ["."]
-    finished, gaps = _run(git, [*options, "--end-of-options", *bounds.revisions, "--", *pathspec], cancel)
-    return [record.commit for record in _records(finished.output, layout.short, guard)], gaps
+    pathspec = [path] if path else [] if layout.whole else ["."]
+    output, gaps = _run(git, [*options, "--end-of-options", *bounds.revisions, "--", *pathspec], cancel)
+    return [record.commit for record in _records(output, layout.short, guard)], gaps
 
 
-def _followed(
+def _follow(
     git: Git, layout: Layout, guard: Guard, query: LogQuery, bounds: _Bounds, path: str, cancel: Cancel
 ) -> Walk:
     """One file through its renames. git notices a rename only in a commit that it shows, and counts --skip before it
@@ -162,23 +153,22 @@ def _followed(
     wanted = bounds.skip + query.count + 1
     folder = decoded(os.fsencode(layout.prefix))
 
-    def chosen(output: bytes) -> list[_Record]:
+    def choose(output: bytes) -> list[_Record]:
         return [each for each in _records(output, layout.short, guard, folder) if _matches(each, query, bounds)]
 
     options = [*_seconds("--since", bounds.since), "--no-relative", "--diff-merges=off", "--follow"]
     asked = [*options, "--end-of-options", *bounds.revisions, "--", path]
-    finished, gaps = _run(git, asked, cancel, _Filled(wanted, chosen))
-    found = [record.commit for record in chosen(finished.output)]
-    return found[bounds.skip : wanted], gaps
+    output, gaps = _run(git, asked, cancel, _Filled(wanted, choose))
+    return [record.commit for record in choose(output)][bounds.skip : wanted], gaps
 
 
 class _Filled:
     """Whether enough has come; looked at when it may have, then each time a quarter more has come, so that reading
     it stays cheap. git hands over each commit as it finds it, and may search a second for the next."""
 
-    def __init__(self, wanted: int, chosen: Callable[[bytes], list[_Record]]) -> None:
+    def __init__(self, wanted: int, choose: Callable[[bytes], list[_Record]]) -> None:
         self._wanted = wanted
-        self._chosen = chosen
+        self._choose = choose
         self._next_look = wanted * (_FIELDS_AFTER_HASH + 2)
 
     def __call__(self, output: bytearray) -> bool:
@@ -186,7 +176,7 @@ class _Filled:
         if fields < self._next_look:
             return False
         self._next_look = fields + max(_FIELDS_AFTER_HASH + 2, fields // 4)
-        return len(self._chosen(bytes(output))) >= self._wanted
+        return len(self._choose(bytes(output))) >= self._wanted
 
 
 def _matches(record: _Record, query: LogQuery, bounds: _Bounds) -> bool:
@@ -204,42 +194,36 @@ def _seconds(option: str, moment: int | None) -> list[str]:
 
 def _run(
     git: Git, asked: list[str], cancel: Cancel, enough: Callable[[bytearray], bool] | None = None
-) -> tuple[Finished, list[str]]:
-    """What git tells of commits, and what it could not tell: where objects are lacking, without renames; where it is
-    folders, commit by commit."""
+) -> tuple[bytes, list[str]]:
+    """The commits as git prints them, and notes on gaps: where objects are lacking, renames are not told; where folders
+    are lacking, git is asked commit by commit."""
     finished = git.run(*_COMMAND, _FILES, "--find-renames", *asked, cancel=cancel, enough=enough)
     if finished.status == 0 or finished.stopped_early or not lacks_objects(finished):
-        return _whole(finished), []
+        return output_of(finished), []
     without = [option for option in asked if option != "--follow"]
     finished = git.run(*_COMMAND, _FILES, "--no-renames", *without, cancel=cancel)
     if finished.status == 0 or not lacks_objects(finished):
-        return _whole(finished), [_NO_RENAMES]
+        return output_of(finished), [_NO_RENAMES]
     names = ("log", "--no-color", "--no-show-signature", "--format=%H")
     alone = git.run(*names, *without, cancel=cancel)
     if not lacks_objects(alone):
-        return _with_files(git, _whole(alone), without, cancel)
+        return _with_files(git, output_of(alone), without, cancel)
     ends = f"History ends here: object {object_named(alone)} cannot be read. {REPAIR}"
     if not alone.output:  # right behind the first commit
         first = [option for option in without if option != "--skip=0" and not option.startswith("--max-count=")]
         alone = git.run(*names, "--no-walk", *first, cancel=cancel)
     if not alone.output:
         raise failure(alone)
-    finished, gaps = _with_files(git, alone, without, cancel)
-    return finished, [*gaps, ends]
+    output, gaps = _with_files(git, alone.output, without, cancel)
+    return output, [*gaps, ends]
 
 
-def _whole(finished: Finished) -> Finished:
-    if finished.status != 0 and not finished.stopped_early:
-        raise failure(finished)
-    return finished
-
-
-def _with_files(git: Git, alone: Finished, asked: list[str], cancel: Cancel) -> tuple[Finished, list[str]]:
+def _with_files(git: Git, hashes: bytes, asked: list[str], cancel: Cancel) -> tuple[bytes, list[str]]:
     """Commits with the files that each changed, asked for one by one; without, where they cannot be told."""
     output, unknown = bytearray(), list[str]()
     options = [each for each in asked[: asked.index("--end-of-options")] if each in _SHAPES]
     pathspec = asked[asked.index("--") :]
-    for hash_ in alone.output.decode("ascii", "replace").split():
+    for hash_ in hashes.decode("ascii", "replace").split():
         shown = [*_COMMAND, "--no-renames", *options, "--no-walk"]
         one = git.run(*shown, _FILES, "--end-of-options", hash_, *pathspec, cancel=cancel)
         if one.status != 0 and lacks_objects(one):
@@ -247,7 +231,7 @@ def _with_files(git: Git, alone: Finished, asked: list[str], cancel: Cancel) -> 
             one = git.run(*shown, "--no-patch", "--end-of-options", hash_, cancel=cancel)
         output += one.output
     said = f"The files that these commits changed cannot be told: {listed(unknown)}. {REPAIR}"
-    return Finished(0, bytes(output), ""), [_NO_RENAMES, *([said] if unknown else [])]
+    return bytes(output), [_NO_RENAMES, *([said] if unknown else [])]
 
 
 @dataclass(frozen=True)
@@ -268,12 +252,12 @@ def _records(output: bytes, short: int, guard: Guard, folder: str = "") -> Itera
         if len(fields) < _FIELDS_AFTER_HASH:
             return
         changes = _changes(tokens)
-        inside = [_seen_from(folder, each) for each in changes if each.path.startswith(folder)] if folder else changes
+        inside = [_from_folder(folder, each) for each in changes if each.path.startswith(folder)] if folder else changes
         commit = _commit(token.strip(), fields, inside, short, guard)
         yield _Record(commit, int(fields[4] or 0), outside=bool(changes) and not inside)
 
 
-def _seen_from(folder: str, change: FileChange) -> FileChange:
+def _from_folder(folder: str, change: FileChange) -> FileChange:
     path, old_path = change.path.removeprefix(folder), change.old_path
     if old_path is not None and not old_path.startswith(folder):
         # It did not move within the folder: it came.
@@ -283,7 +267,7 @@ def _seen_from(folder: str, change: FileChange) -> FileChange:
 
 def _commit(hash_: str, fields: list[str], files: list[FileChange], short: int, guard: Guard) -> Commit:
     parents, author, email, date, _, subject, body = fields
-    visible = [change for change in files if not _hides(guard, change)]
+    visible = [change for change in files if not hides(guard, change.path, change.old_path)]
     return Commit(
         hash=hash_, short_hash=hash_[:short], author=author, email=email, date=date, message=subject,
         body=body.strip(), parents=parents.split(), files=visible, files_changed=len(visible),
@@ -304,14 +288,13 @@ def _changes(tokens: Iterator[str]) -> list[FileChange]:
     return changes
 
 
-def _hides(guard: Guard, change: FileChange) -> bool:
-    return guard.blocks(change.path) or bool(change.old_path and guard.blocks(change.old_path))
+def hides(guard: Guard, path: str, old_path: str | None) -> bool:
+    """Whether a change may not be shown, under either of its names."""
+    return guard.blocks(path) or bool(old_path and guard.blocks(old_path))
 
 
 def _refuse_unknown_path(git: Git, path: str, tip: str, cancel: Cancel) -> None:
     """An empty answer is for filters that matched nothing; a path that history never had is an error."""
-    if git.run("rev-list", "--max-count=1", tip, "--", path, cancel=cancel).output.strip():
-        return
-    if git.run("ls-files", "-z", "--", path, cancel=cancel).output:
-        return
-    raise NotFound(f"File not found in git history: {path}", path=path)
+    asked = ("rev-list", "--max-count=1", tip, "--", path), ("ls-files", "-z", "--", path)
+    if not any(git.ask(*each, cancel=cancel) for each in asked):
+        raise NotFound(f"File not found in git history: {path}", path=path)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import accumulate
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -33,6 +33,9 @@ _SHARE_OF_FOLDERS = 0.25
 _DETAILS = ((500, 8_000), (100, 3_000), (40, 1_500), (20, 800), (12, 500), (8, 300), (5, 200), (3, 120), (1, 0))
 
 
+_AnyCommit = TypeVar("_AnyCommit", BlameCommit, Commit)
+
+
 def size(value: Any) -> int:
     """Characters of a value as JSON."""
     return len(json.dumps(msgspec.to_builtins(value), ensure_ascii=False))
@@ -45,9 +48,14 @@ def shorten(text: str, most: int) -> str:
     return f"{text[:most].rstrip()}… ({len(text) - most:,} characters more)"
 
 
+def _fitting(values: Iterable[Any], room: int) -> int:
+    """How many of the leading values fit."""
+    return sum(1 for total in accumulate(size(each) + 2 for each in values) if total <= room)
+
+
 def blame_page(value: Blame, room: int) -> Blame:
     """The leading lines that fit with the commits that wrote them, then what fits of those commits' bodies."""
-    commits = {each.hash: _short_commit(each) for each in value.commits}
+    commits = {each.hash: _short_commit(each, _LONGEST_BODY) for each in value.commits}
     left = room - size(replace(value, lines=[], commits=[], next_start_line=value.end_line))
     lines = _leading_lines(value.lines, commits, int(left * (1 - _SHARE_OF_BODIES)))
     wrote = Counter(line.hash for line in lines)
@@ -61,10 +69,10 @@ def blame_page(value: Blame, room: int) -> Blame:
     )  # fmt: skip
 
 
-def _short_commit(commit: BlameCommit) -> BlameCommit:
+def _short_commit(commit: _AnyCommit, body: int) -> _AnyCommit:
     return replace(
         commit, author=shorten(commit.author, _LONGEST_NAME), email=shorten(commit.email, _LONGEST_NAME),
-        message=shorten(commit.message, _LONGEST_SUBJECT), body=shorten(commit.body, _LONGEST_BODY),
+        message=shorten(commit.message, _LONGEST_SUBJECT), body=shorten(commit.body, body) if body else "",
     )  # fmt: skip
 
 
@@ -102,28 +110,22 @@ def commit_page(value: CommitList, room: int) -> CommitList:
     """Every commit, in as much detail as fits all of them; if none does, the leading commits in the least."""
     left = room - size(replace(value, commits=[], next_cursor=value.next_cursor or cursor_at("0" * 40, 10**6)))
     for files, body in _DETAILS:
-        commits = [_detailed(commit, files, body) for commit in value.commits]
+        commits = [replace(_short_commit(commit, body), files=commit.files[:files]) for commit in value.commits]
         if size(commits) <= left:
             return replace(value, commits=commits)
-    fitting = max(1, sum(1 for total in accumulate(size(each) + 2 for each in commits) if total <= left))
+    fitting = max(1, _fitting(commits, left))
     following = cursor_at(value.tip or "", value.offset + fitting) if fitting < len(commits) else value.next_cursor
     return replace(value, commits=commits[:fitting], count=fitting, next_cursor=following)
 
 
-def _detailed(commit: Commit, files: int, body: int) -> Commit:
-    return replace(
-        commit, author=shorten(commit.author, _LONGEST_NAME), email=shorten(commit.email, _LONGEST_NAME),
-        message=shorten(commit.message, _LONGEST_SUBJECT), body=shorten(commit.body, body) if body else "",
-        files=commit.files[:files],
-    )  # fmt: skip
-
-
 def diff_page(value: Diff, cursor: str | None, room: int) -> Diff:
     """From the cursor on: its file as far as that fits, then those that fit whole."""
-    start, line = _place(cursor)
+    file, _, cut = (cursor or "0").partition(".")  # the line is there where the text was cut within a file
+    start, line = int(file), int(cut or 0)
     following = value.files[start:]
     if line and following:
-        following = [_from_line(following[0], line), *following[1:]]
+        uncut = "".join(f"{each}\n" for each in _hunk_lines(following[0])[line:])
+        following = [replace(following[0], diff=uncut), *following[1:]]
     folders = _folders(value.files, int(room * _SHARE_OF_FOLDERS)) if value.mode == "summary" and not start else []
     left = room - size(replace(value, files=[], next_cursor="0" * 20))
     if size(following) > left:
@@ -133,36 +135,22 @@ def diff_page(value: Diff, cursor: str | None, room: int) -> Diff:
         return replace(value, files=[])
     first, *others = following
     fitting = _leading_hunks(first, left)
-    shown, lines = _line_count(fitting), _line_count(first)
+    shown, lines = len(_hunk_lines(fitting)), len(_hunk_lines(first))
     if shown < lines:
         return replace(
             value, files=[fitting], files_left=len(others), lines_left=lines - shown,
             next_cursor=f"{start}.{line + shown}",
         )  # fmt: skip
     following = [fitting, *others]
-    count = max(1, sum(1 for total in accumulate(size(file) + 2 for file in following) if total <= left))
+    count = max(1, _fitting(following, left))
     rest = len(following) - count
     return replace(
         value, files=following[:count], files_left=rest, next_cursor=str(start + count) if rest else None
     )  # fmt: skip
 
 
-def _place(place: str | None) -> tuple[int, int]:
-    """A file's number and, where the text was cut within the file, the line."""
-    file, _, line = (place or "0").partition(".")
-    return int(file), int(line or 0)
-
-
 def _hunk_lines(file: FileDiff) -> list[str]:
-    return (file.diff or "").removesuffix("\n").split("\n") if file.diff else []
-
-
-def _line_count(file: FileDiff) -> int:
-    return len(_hunk_lines(file))
-
-
-def _from_line(file: FileDiff, line: int) -> FileDiff:
-    return replace(file, diff="".join(f"{each}\n" for each in _hunk_lines(file)[line:]))
+    return file.diff.removesuffix("\n").split("\n") if file.diff else []
 
 
 def _leading_hunks(file: FileDiff, room: int) -> FileDiff:
@@ -189,5 +177,4 @@ def _folders(files: list[FileDiff], room: int) -> list[FolderChange]:
         for path, group in gathered.items()
     ]  # fmt: skip
     ranked = sorted(changes, key=lambda each: (-each.insertions - each.deletions, each.path))[:_MOST_FOLDERS]
-    count = sum(1 for total in accumulate(size(each) + 2 for each in ranked) if total <= room)
-    return ranked[:count]
+    return ranked[: _fitting(ranked, room)]

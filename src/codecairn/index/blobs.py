@@ -10,7 +10,7 @@ from codecairn.index.pool import jobs_for
 from codecairn.index.run import Run
 from codecairn.parse.language import languages
 from codecairn.source.content import Skip
-from codecairn.source.damage import listed
+from codecairn.source.failures import listed
 from codecairn.source.objects import Blob, Entry, Missing, TooLarge, blobs
 from codecairn.store import index as store_index
 from codecairn.store.overlays import NO_STAMP

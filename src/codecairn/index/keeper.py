@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from codecairn.cancel import Cancel
 from codecairn.errors import Busy, CairnError, Cancelled
 from codecairn.index.run import Report, Source
-from codecairn.source.outer import outer_rules
+from codecairn.source.ignore import outer_rules
 from codecairn.source.stamps import Stamps
 from codecairn.source.walk import TOOL_FOLDERS, ignored_by_git, list_files
 from codecairn.source.watch import Watch

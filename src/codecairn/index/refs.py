@@ -22,7 +22,7 @@ from codecairn.index.digest import all_readers
 from codecairn.index.overlays import drop_gone
 from codecairn.index.run import Report, Run
 from codecairn.roles import is_test
-from codecairn.source.damage import listed as names
+from codecairn.source.failures import listed as names
 from codecairn.source.git import OBJECT_ID
 from codecairn.source.objects import FOLDER, Entry, tree, tree_changes
 from codecairn.source.refs import Tip, default_branch, is_repository, tips

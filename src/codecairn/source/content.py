@@ -1,8 +1,8 @@
 """One file of a project as it was read: what it holds, or why that is nothing to index.
 
 A file is opened folder by folder from the root (opening.py), so that a name which was safe when it was listed cannot
-lead out of the project when it is read. A pipe or a device is left alone. What is read is one state of the file: it is
-read again where its stamp moved meanwhile.
+lead out of the project when it is read. A pipe or a device is left alone. The bytes are one state of the
+file: it is read again where its stamp moved meanwhile.
 """
 
 from __future__ import annotations
@@ -43,7 +43,6 @@ class Found(NamedTuple):
     mtime_ns: int
     inode: int
     ctime_ns: int
-    is_link: bool = False
 
     @classmethod
     def of(cls, path: str, info: os.stat_result) -> Found:
@@ -144,7 +143,7 @@ def plain(raw: bytes) -> bytes:
 
 
 def text_of(raw: bytes) -> bytes | None:
-    """What a file's bytes say, as `Content.text`; None where they are no text."""
+    """The text of a file's bytes, as `Content.text`; None where they are no text."""
     for mark, codec in _WIDE:
         if raw.startswith(mark):
             try:
@@ -157,7 +156,7 @@ def text_of(raw: bytes) -> bytes | None:
 
 
 def spelled(raw: bytes) -> tuple[str, str] | None:
-    """What a file's bytes say, line ends and all, and the encoding they say it in; None where they are no text."""
+    """The text of a file's bytes with its own line ends, and its encoding; None where they are no text."""
     if text_of(raw) is None:
         return None
     for mark, codec in _WIDE:

@@ -20,21 +20,21 @@ Nothing outside the project is read: a link counts only if it leads to a file in
 from __future__ import annotations
 
 import codecs
-import ctypes
+import contextlib
 import os
 import stat
-import struct
 import sys
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
 from codecairn.errors import CairnError
 from codecairn.paths import Guard
+from codecairn.source.stamps import Stamp, stamp_at, stamp_of
 
 LARGEST_FILE = 1 << 20
 _CHEAP_LOOK_S = 0.002
@@ -49,7 +49,8 @@ _AGREEING_SCANS = 3
 
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
-Stamp = tuple[int, ...]
+NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""Raised for content that is no JSON, or not of the form asked for."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Reading:
     def is_json(self) -> bool:
         try:
             msgspec.json.decode(self.content or b"")
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except NO_JSON:
             return False
         return True
 
@@ -86,22 +87,22 @@ class Reading:
 def read(path: Path, root: Path) -> Reading | None:
     """The file at a path in the project, or None where there is none; a link is followed only inside the project."""
     try:
-        return _linked(path, root) if path.is_symlink() else _opened(path)
+        return _read_link(path, root) if path.is_symlink() else _read_plain(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, RuntimeError) as error:  # RuntimeError: links that lead to each other
         reason = (isinstance(error, OSError) and error.strerror) or "a link that leads to itself"
-        return Reading(_stamp_at(path), None, f"cannot be read: {reason}", shared=True)
+        return Reading(stamp_at(path), None, f"cannot be read: {reason}", shared=True)
 
 
-def _linked(path: Path, root: Path) -> Reading:
+def _read_link(path: Path, root: Path) -> Reading:
     try:
         real = path.resolve(strict=True)
     except FileNotFoundError:
         return Reading((), None, "a link that leads nowhere", shared=True)
     if not is_inside(real, root):
-        return Reading(_stamp_at(path), None, "a link that leads outside the project", shared=True)
-    return replace(_opened(real), shared=True)
+        return Reading(stamp_at(path), None, "a link that leads outside the project", shared=True)
+    return replace(_read_plain(real), shared=True)
 
 
 class Patience:
@@ -121,13 +122,13 @@ def steady(path: Path, root: Path, known: Reading | None, patience: Patience) ->
     """As `read`, of a file that somebody may be writing just now; `known` is what it held before."""
     reading = read(path, root)
     if known is not None and known.is_json and reading is not None and reading.content is not None:
-        return reading if reading.is_json else _held(known, reading)
+        return reading if reading.is_json else _hold(known, reading)
     while reading is not None and reading.may_be_torn and patience.lasts():
         reading = read(path, root)
     return reading
 
 
-def _held(known: Reading, reading: Reading) -> Reading:
+def _hold(known: Reading, reading: Reading) -> Reading:
     now = time.monotonic()
     since = known.held_since if known.held_since is not None else now
     return replace(known, racy=True, held_since=since) if now - since < _SETTLING_S else reading
@@ -153,18 +154,15 @@ class JsonFolder:
         return self._readings
 
     def _is_due(self) -> bool:
+        share = _LOOK_SHARE_WITH_EVENTS if self._events.watching else _LOOK_SHARE
         return (
             self._events.any()
             or self._unsettled
             or self._look_cost < _CHEAP_LOOK_S
-            or time.monotonic() - self._looked_at > self._look_cost * self._look_share
+            or time.monotonic() - self._looked_at > self._look_cost * share
             or _folder_stamp(self.path) != self._folder_stamp
-            or any(_stamp_at(self._place(name)) != self._readings[name].stamp for name in self._shared)
+            or any(stamp_at(self._place(name)) != self._readings[name].stamp for name in self._shared)
         )
-
-    @property
-    def _look_share(self) -> int:
-        return _LOOK_SHARE_WITH_EVENTS if self._events.watching else _LOOK_SHARE
 
     def _look(self) -> None:
         began = time.monotonic()
@@ -172,7 +170,7 @@ class JsonFolder:
         folder_stamp = _folder_stamp(self.path)
         self._events.watch(self.path, folder_stamp)
         fresh = dict(self._read_all(self._names()))
-        if _changed(self._readings, fresh):
+        if _differ(self._readings, fresh):
             self.generation += 1
         self._readings = fresh
         self._folder_stamp = folder_stamp
@@ -185,7 +183,7 @@ class JsonFolder:
         patience = Patience()
         for name in names:
             known = self._readings.get(name)
-            if known is not None and not known.racy and known.stamp == _stamp_at(self._place(name)):
+            if known is not None and not known.racy and known.stamp == stamp_at(self._place(name)):
                 yield name, known
             elif (reading := steady(self.path / name, self._root, known, patience)) is not None:
                 yield name, reading
@@ -196,11 +194,11 @@ class JsonFolder:
     def _names(self) -> list[str]:
         """The names in order. A name that was there and is not is looked for again: some file systems list a folder in
         which a file is being replaced without that file."""
-        names = _json_names(self.path)
+        names = json_names(self.path)
         for _ in range(_AGREEING_SCANS):
             if self._readings.keys() <= names:
                 break
-            before, names = names, _json_names(self.path)
+            before, names = names, json_names(self.path)
             if before == names:
                 break
         return sorted(names)
@@ -210,7 +208,7 @@ class JsonFolder:
             raise _unreadable(self.path, "it is a link that leads outside the project")
 
 
-def _json_names(path: Path) -> set[str]:
+def json_names(path: Path) -> set[str]:
     """Names with a leading dot are left out: editors keep their locks and drafts under such."""
     try:
         with os.scandir(path) as entries:
@@ -247,24 +245,13 @@ def _folder_stamp(path: Path) -> Stamp:
     return (info.st_mtime_ns, info.st_ino, info.st_dev)
 
 
-def _stamp_at(path: Path | str) -> Stamp:
-    try:
-        return _stamp(os.stat(path))  # noqa: PTH116 - as above
-    except OSError:
-        return ()
-
-
-def _stamp(info: os.stat_result) -> Stamp:
-    return (info.st_mtime_ns, info.st_ctime_ns, info.st_size, info.st_ino)
-
-
-def _opened(path: Path) -> Reading:
+def _read_plain(path: Path) -> Reading:
     """By one descriptor, so that what is checked is what is read."""
     descriptor = os.open(path, _OPEN)
     try:
         info = os.fstat(descriptor)
         if not stat.S_ISREG(info.st_mode):
-            return Reading(_stamp(info), None, "not a regular file")
+            return Reading(stamp_of(info), None, "not a regular file")
         with open(descriptor, "rb", closefd=False) as file:
             return _read_from(file, info)
     finally:
@@ -272,7 +259,7 @@ def _opened(path: Path) -> Reading:
 
 
 def _read_from(file: BinaryIO, info: os.stat_result) -> Reading:
-    stamp, shared = _stamp(info), info.st_nlink > 1
+    stamp, shared = stamp_of(info), info.st_nlink > 1
     content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
         return Reading(stamp, None, f"larger than {LARGEST_FILE} bytes", shared=shared)
@@ -286,7 +273,7 @@ def _is_recent(stamps_ns: Iterable[int]) -> bool:
     return any(abs(now - ns / 1e9) < (_GRAIN_S if ns % 1_000_000 else _COARSE_GRAIN_S) for ns in stamps_ns)
 
 
-def _changed(old: Mapping[str, Reading], new: Mapping[str, Reading]) -> bool:
+def _differ(old: Mapping[str, Reading], new: Mapping[str, Reading]) -> bool:
     if old.keys() != new.keys():
         return True
     return any(old[name] is not reading and not reading.same_as(old[name]) for name, reading in new.items())
@@ -295,31 +282,21 @@ def _changed(old: Mapping[str, Reading], new: Mapping[str, Reading]) -> bool:
 class _Events:
     """Linux tells when something in a folder changed; `any` is False where nobody can tell."""
 
-    _MASK = 0x2 | 0x4 | 0x8 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 | 0x800  # modify … move_self
-    _IGNORED = 0x8000
-    _HEAD = struct.Struct("iIII")
-
     def __init__(self) -> None:
-        self._descriptor = -1
+        self._kernel: Any = None
         self._watched: Stamp = ()
 
     @property
     def watching(self) -> bool:
-        return self._descriptor >= 0
+        return bool(self._watched)
 
     def any(self) -> bool:
-        if self._descriptor < 0:
+        if self._kernel is None:
             return False
-        try:
-            events = os.read(self._descriptor, 1 << 16)
-        except BlockingIOError:
-            return False
-        except OSError:
+        events = self._kernel.read()
+        if any(event.is_last for event in events):
             self.close()
-            return True
-        if self._tells_of_the_end(events):
-            self.close()
-        return True
+        return bool(events)
 
     def watch(self, path: Path, folder: Stamp) -> None:
         """Watch the folder that now stands at the path; where it is the one watched already, go on."""
@@ -328,34 +305,17 @@ class _Events:
             return
         self.close()
         if sys.platform == "linux" and identity:
-            self._descriptor = self._added(path)
-            self._watched = identity if self.watching else ()
+            from codecairn.source.inotify import Kernel  # noqa: PLC0415 - there is none elsewhere
+
+            with contextlib.suppress(OSError):
+                self._kernel = Kernel()
+                self._kernel.add(str(path.resolve()))
+                self._watched = identity
 
     def close(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-        self._descriptor, self._watched = -1, ()
-
-    def _added(self, path: Path) -> int:
-        try:
-            libc = ctypes.CDLL(None, use_errno=True)
-            descriptor: int = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-            if descriptor >= 0 and libc.inotify_add_watch(descriptor, os.fsencode(path), self._MASK) < 0:
-                os.close(descriptor)
-                return -1
-        except (OSError, AttributeError):
-            return -1
-        return descriptor
-
-    def _tells_of_the_end(self, events: bytes) -> bool:
-        """The watched folder was removed: an event of its own says that none will follow."""
-        at = 0
-        while at < len(events):
-            _, mask, _, length = self._HEAD.unpack_from(events, at)
-            if mask & self._IGNORED:
-                return True
-            at += self._HEAD.size + length
-        return False
+        if self._kernel is not None:
+            self._kernel.close()
+        self._kernel, self._watched = None, ()
 
     def __del__(self) -> None:
         self.close()

@@ -35,7 +35,7 @@ from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, InvalidInput, NotARepository, RefNotFound, RepositoryDenied
 from codecairn.paths import has_control, printable
 from codecairn.source import process
-from codecairn.source.failures import REPAIR, failure
+from codecairn.source.failures import REPAIR, output_of
 from codecairn.source.graph import CommitGraph
 from codecairn.source.neutral import NEUTRAL, QUIET
 from codecairn.source.process import Child, Finished
@@ -74,7 +74,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class WorkingTree:
-    """What lets a git look at the project's files and run nothing, write nothing."""
+    """Lets a git look at the project's files and run nothing, write nothing."""
 
     settings: list[tuple[str, str]]
     index: Path | None = None
@@ -90,9 +90,9 @@ class Git:
         self.root = root
         self.timeout = timeout
         self._data = data
-        self._layout: tuple[tuple[int, ...], Layout] | None = None
+        self._layout: tuple[Stamps, Layout] | None = None
         self._left_out_by: Stamps | None = None
-        """What decides that the repository around the root ignores it, where it does."""
+        """The files by which the repository around the root ignores it, where it does."""
 
     @cached_property
     def _program(self) -> str:
@@ -128,7 +128,7 @@ class Git:
         except OSError as error:
             raise self._not_started(error) from error
         if graph is not None:
-            graph.took(time.monotonic() - began, partial(self._verified, "HEAD^{commit}", cancel))
+            graph.took(time.monotonic() - began, partial(self._verify, "HEAD^{commit}", cancel))
         return finished
 
     def start(self, *arguments: str, environment: Mapping[str, str]) -> Child:
@@ -149,16 +149,9 @@ class Git:
 
     def _write_graph(self, folder: Path, tip: str, seconds: float) -> None:
         arguments = ["commit-graph", "write", "--stdin-commits", "--changed-paths", "--no-progress"]
-        finished = process.run(
-            [self._program, f"--git-dir={folder}", *arguments],
-            folder=folder,
-            environment=_environment(NEUTRAL.items()),
-            timeout=seconds,
-            cancel=Cancel(),
-            stdin=tip.encode() + b"\n",
-        )
-        if finished.status != 0:
-            raise failure(finished)
+        command, ours = [self._program, f"--git-dir={folder}", *arguments], _environment(NEUTRAL.items())
+        stdin = f"{tip}\n".encode()
+        output_of(process.run(command, folder=folder, environment=ours, timeout=seconds, cancel=Cancel(), stdin=stdin))
 
     def _not_started(self, error: OSError) -> CairnError:
         if error.errno == errno.E2BIG:
@@ -172,18 +165,19 @@ class Git:
             )
         return NotARepository("git could not be started", remedy="Install git and restart the server.")
 
-    def read(self, *arguments: str, cancel: Cancel) -> bytes:
+    def read(self, *arguments: str, cancel: Cancel, tree: WorkingTree | None = None) -> bytes:
         """Run git; what it prints, or the typed error that its complaint means."""
-        finished = self.run(*arguments, cancel=cancel)
-        if finished.status != 0:
-            raise failure(finished)
-        return finished.output
+        return output_of(self.run(*arguments, cancel=cancel, tree=tree))
+
+    def ask(self, *arguments: str, cancel: Cancel) -> str:
+        """Run git; the words it prints, whether or not it fails."""
+        return self.run(*arguments, cancel=cancel).output.decode("utf-8", "replace").strip()
 
     def layout(self, cancel: Cancel) -> Layout:
         """The repository around the root. Asked of git once, then for as long as the git directory looks the same."""
         if self._layout is not None:
-            stamp, layout = self._layout
-            if stamp == _stamp(layout.git_dir):
+            stamps, layout = self._layout
+            if not stamps.have_changed():
                 return layout
         if not _is_near(self.root):
             raise NotARepository("This project is not a git repository")
@@ -191,7 +185,8 @@ class Git:
             raise NotARepository(_LEFT_OUT)
         self._left_out_by = None
         layout = self._discover(cancel)
-        self._layout = (_stamp(layout.git_dir), layout)
+        # They change whenever a layout can: the folder is replaced, re-initialised, reconfigured or deepened.
+        self._layout = (Stamps(*(layout.git_dir / name for name in ("HEAD", "config", "shallow"))), layout)
         return layout
 
     def _discover(self, cancel: Cancel) -> Layout:
@@ -205,7 +200,6 @@ class Git:
             raise NotARepository("This project is not a git repository", remedy="Name the working tree, not its .git.")
         if not bare:
             self._refuse_foreign_tree(prefix, cancel)
-        if not bare and prefix:
             self._refuse_ignoring_tree(git_dir, prefix.count("/"), cancel)
         short = self.run("rev-parse", "--short", "HEAD", cancel=cancel)
         digits = len(short.output.strip()) if short.status == 0 else 7
@@ -222,6 +216,8 @@ class Git:
 
     def _refuse_ignoring_tree(self, git_dir: Path, depth: int, cancel: Cancel) -> None:
         """A folder that the repository around it ignores, none of its files tracked, is no part of it."""
+        if not depth:
+            return
         rules = Stamps(
             git_dir / "index", common_dir(git_dir) / "info/exclude",
             *(each / ".gitignore" for each in self.root.parents[:depth]),
@@ -236,7 +232,7 @@ class Git:
             raise InvalidInput(f"{complaint}: {printable(ref)}", param=param, reason="not a usable reference")
         if _commits.get((str(self.root), ref)):
             return ref
-        found = (self.head(cancel) if ref == "HEAD" else None) or self._verified(f"{ref}^{{commit}}", cancel)
+        found = (self.head(cancel) if ref == "HEAD" else None) or self._verify(f"{ref}^{{commit}}", cancel)
         if not found:
             self.layout(cancel)  # if this is no repository at all, say that instead
             raise RefNotFound(f"{complaint}: {printable(ref)}", param=param, ref=printable(ref))
@@ -248,23 +244,18 @@ class Git:
         """The commit checked out, or None while there is none."""
         if (tip := self._head_on_disk(cancel)) is not None:
             return tip
-        if found := self._verified("HEAD^{commit}", cancel):
+        if found := self._verify("HEAD^{commit}", cancel):
             return found
-        if named := self._verified("HEAD", cancel):
+        if named := self._verify("HEAD", cancel):
             raise CairnError(f"The repository is damaged: HEAD names {named}, which it does not have", remedy=REPAIR)
         return None
 
     def branch(self, cancel: Cancel) -> str | None:
         """The branch checked out, or None where HEAD is a commit."""
-        git_dir = self.layout(cancel).git_dir
-        try:
-            named = (git_dir / "HEAD").read_text("utf-8").strip()
-        except (OSError, ValueError):
-            named = ""
+        named = text_at(self.layout(cancel).git_dir / "HEAD")
         if named.startswith("ref: refs/heads/") and not named.endswith("/.invalid"):
             return named.removeprefix("ref: refs/heads/")
-        asked = self.run("symbolic-ref", "--quiet", "--short", "HEAD", cancel=cancel)
-        return asked.output.decode("utf-8", "replace").strip() or None
+        return self.ask("symbolic-ref", "--quiet", "--short", "HEAD", cancel=cancel) or None
 
     def common(self, cancel: Cancel) -> Path:
         """The git directory that all worktrees share: where branches are."""
@@ -273,29 +264,23 @@ class Git:
     def _head_on_disk(self, cancel: Cancel) -> str | None:
         """HEAD without a process, where it is a plain file naming a plain file; git itself knows the other ways."""
         git_dir = self.layout(cancel).git_dir
-        try:
-            named = (git_dir / "HEAD").read_text("ascii").strip()
-            if named.startswith("ref: refs/heads/"):
-                named = (common_dir(git_dir) / named.removeprefix("ref: ")).read_text("ascii").strip()
-        except (OSError, ValueError):
-            return None
+        named = text_at(git_dir / "HEAD")
+        if named.startswith("ref: refs/heads/"):
+            named = text_at(common_dir(git_dir) / named.removeprefix("ref: "))
         return named if OBJECT_ID.fullmatch(named) else None
 
-    def _verified(self, revision: str, cancel: Cancel) -> str:
-        asked = ("rev-parse", "--verify", "--quiet", "--end-of-options", revision)
-        found = self.run(*asked, cancel=cancel).output.decode("ascii", "replace").strip()
+    def _verify(self, revision: str, cancel: Cancel) -> str:
+        found = self.ask("rev-parse", "--verify", "--quiet", "--end-of-options", revision, cancel=cancel)
         return found if OBJECT_ID.fullmatch(found) else ""
 
     def merge_base(self, one: str, other: str, cancel: Cancel) -> str | None:
         """Where two commits parted; None where they have no history in common that is here. Asked once of each two,
         unless a shallow clone may still learn more."""
         key = (str(self.root), one, other)
-        known = _merge_bases.get(key)
-        if known is not None:
+        if (known := _merge_bases.get(key)) is not None:
             return known
-        said = self.run("merge-base", one, other, cancel=cancel).output.decode("ascii", "replace").split()
-        found = said[0] if said and OBJECT_ID.fullmatch(said[0]) else None
-        return _merge_bases.put(key, found) if found is not None else None
+        found = self.ask("merge-base", one, other, cancel=cancel).partition("\n")[0]
+        return _merge_bases.put(key, found) if OBJECT_ID.fullmatch(found) else None
 
     def is_folder(self, path: str) -> bool:
         """Whether a path of the working tree is a folder; a name too long for the file system is none."""
@@ -332,13 +317,22 @@ class Git:
         ]
 
 
+def names_of(output: bytes) -> list[str]:
+    """The names in a list that git printed with `-z`; bytes that are no UTF-8 are escaped as the file system's are."""
+    return output.decode("utf-8", "surrogateescape").split("\0")[:-1]
+
+
 def common_dir(git_dir: Path) -> Path:
     """The git directory that a worktree's own belongs to."""
+    return git_dir / text_at(git_dir / "commondir")
+
+
+def text_at(path: Path) -> str:
+    """A line that git keeps in a file; empty where there is no such file, or it is no UTF-8."""
     try:
-        named = (git_dir / "commondir").read_text("utf-8", "surrogateescape").strip()
-    except OSError:
-        return git_dir
-    return git_dir / named
+        return path.read_text("utf-8").strip()
+    except (OSError, ValueError):
+        return ""
 
 
 def _is_near(root: Path) -> bool:
@@ -363,15 +357,3 @@ def _environment(settings: Iterable[tuple[str, str]]) -> dict[str, str]:
     for number, (key, value) in enumerate(pairs):
         env[f"GIT_CONFIG_KEY_{number}"], env[f"GIT_CONFIG_VALUE_{number}"] = key, value
     return env
-
-
-def _stamp(git_dir: Path) -> tuple[int, ...]:
-    """Changes whenever the facts of `Layout` can: the folder replaced, re-initialised, reconfigured or deepened."""
-    stamp: list[int] = []
-    for path in (git_dir, git_dir / "HEAD", git_dir / "config", git_dir / "shallow"):
-        try:
-            info = path.stat()
-            stamp += [info.st_ino, 0 if path == git_dir else info.st_mtime_ns]
-        except OSError:
-            stamp += [0, 0]
-    return tuple(stamp)

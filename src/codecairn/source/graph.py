@@ -41,7 +41,7 @@ class CommitGraph:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a git of the user's repository needs to see, to use the graph; nothing while there is none."""
+        """The variables by which a git of the user's repository uses the graph; none while there is no graph."""
         ours = str(self._folder / "objects")
         if os.pathsep in ours or ours.startswith('"') or not (self._folder / "objects/info/commit-graph").exists():
             return {}
@@ -49,7 +49,8 @@ class CommitGraph:
 
     def took(self, seconds: float, find_tip: Callable[[], str]) -> None:
         """Told how long a walk took; after a slow one a graph of what is now checked out is written, if it is new."""
-        if seconds < SLOW_S or self._has_own():
+        own = ("info/commit-graph", "info/commit-graphs")
+        if seconds < SLOW_S or any((self._objects / each).exists() for each in own):
             return
         with self._lock:
             if time.monotonic() - self._begun < _SOONEST_AGAIN_S:
@@ -60,10 +61,6 @@ class CommitGraph:
             return
         threading.Thread(target=self._build, args=(tip,), daemon=True, name="commit-graph").start()
 
-    def _has_own(self) -> bool:
-        info = self._objects / "info"
-        return (info / "commit-graph").exists() or (info / "commit-graphs").exists()
-
     def _tip(self) -> str | None:
         try:
             return (self._folder / "tip").read_text(encoding="ascii")
@@ -72,15 +69,16 @@ class CommitGraph:
 
     def _build(self, tip: str) -> None:
         try:
-            self._borrow()
+            (self._folder / "objects/info").mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_bare(self._folder)
+            (self._folder / "objects/info/alternates").write_bytes(os.fsencode(self._objects) + b"\n")
             self._write(self._folder, tip, _WRITING_S)
             (self._folder / "tip").write_text(tip, encoding="ascii")
         except (CairnError, OSError) as error:
             log.warning("no commit-graph for %s: %s", self._objects, error)
 
-    def _borrow(self) -> None:
-        """A bare repository with no objects of its own."""
-        for folder in ("objects/info", "refs"):
-            (self._folder / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-        (self._folder / "HEAD").write_text("ref: refs/heads/none\n", encoding="ascii")
-        (self._folder / "objects/info/alternates").write_bytes(os.fsencode(self._objects) + b"\n")
+
+def make_bare(folder: Path) -> None:
+    """Write the least that git takes for a repository, with no objects of its own."""
+    (folder / "refs").mkdir(mode=0o700, exist_ok=True)
+    (folder / "HEAD").write_text("ref: refs/heads/none\n", encoding="ascii")

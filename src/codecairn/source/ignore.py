@@ -6,13 +6,25 @@ folder before it asks about anything in it, and only about what lies in folders 
 
 A pattern is translated to a regular expression over the whole path from the folder of its file, and all patterns of a
 file are matched in one pass by RE2, in linear time: a project's patterns are somebody else's data.
+
+Rules may lie outside a project's folder: a project in a subfolder obeys the `.gitignore` of the folders above it, and
+every repository the user's own file (`core.excludesFile`). No watch of the folder tells of them, so their stamps are
+compared.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+
+from codecairn import config
+from codecairn.cancel import Cancel
+from codecairn.errors import CairnError
+from codecairn.source.git import Git
+from codecairn.source.stamps import Stamps
 
 _CLASSES = frozenset(
     {"alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "xdigit"}
@@ -22,13 +34,13 @@ _MOST_PATTERNS = 5_000
 
 
 class Rules:
-    """What one ignore file says, and what those above it say where it is silent."""
+    """The rules of one ignore file, and of those above it where it is silent."""
 
     def __init__(self, folder: str = "", text: str = "", above: Rules | None = None) -> None:
         self._start = len(folder) + 1 if folder else 0
         self._above = above
         self._meanings: list[tuple[bool, bool]] = []
-        self._set: Any = self._compiled(text) if text else None
+        self._set: Any = self._compile(text) if text else None
 
     def drops(self, path: str, *, folder: bool) -> bool:
         """Whether a path below the file's folder, none of whose parents is ignored, is ignored."""
@@ -49,7 +61,7 @@ class Rules:
                 return not taken_back
         return None
 
-    def _compiled(self, text: str) -> Any:
+    def _compile(self, text: str) -> Any:
         import re2  # noqa: PLC0415 - 15 ms, and most projects in git have no rules of their own
 
         options = re2.Options()
@@ -146,3 +158,22 @@ def _member(part: str, at: int) -> tuple[str | None, int]:
     if part[at] == "\\" and at + 1 < len(part):
         return re.escape(part[at + 1]), at + 2
     return ("-" if part[at] == "-" else re.escape(part[at])), at + 1
+
+
+def outer_rules(git: Git) -> Stamps:
+    try:
+        depth = git.layout(Cancel()).prefix.count("/")
+        named = git.run("config", "--type=path", "--get", "core.excludesFile", cancel=Cancel()).output.strip()
+    except CairnError:
+        return Stamps()
+    own = Path(os.fsdecode(named)) if named else _own_rules()
+    return Stamps(*(each / ".gitignore" for each in git.root.parents[:depth]), *((own,) if own else ()))
+
+
+def _own_rules() -> Path | None:
+    """Where git looks for the user's own rules if nothing else is configured."""
+    folder = config.child_environment().get("XDG_CONFIG_HOME")
+    try:
+        return Path(folder or Path.home() / ".config") / "git/ignore"
+    except RuntimeError:
+        return None

@@ -13,7 +13,6 @@ folder that appears is reported itself: what was in it before its watch stood is
 from __future__ import annotations
 
 import array
-import contextlib
 import ctypes
 import errno
 import fcntl
@@ -26,7 +25,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from codecairn.source.watch import ANYTHING, GIT_NAMES
+from codecairn.source.events import ANYTHING, GIT_NAMES, Events
 
 _MODIFY, _ATTRIB, _CLOSE_WRITE = 0x2, 0x4, 0x8
 _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE, _DELETE_SELF, _MOVE_SELF = 0x40, 0x80, 0x100, 0x200, 0x400, 0x800
@@ -43,18 +42,23 @@ _PASSING = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP, er
 """Why a folder alone cannot be watched: it is gone again, or not ours to see."""
 
 
-class _Event(NamedTuple):
+class Event(NamedTuple):
     watch: int
     mask: int
     name: bytes
 
+    @property
+    def is_last(self) -> bool:
+        """Whether the watch ended: its folder was removed, or nobody wants it."""
+        return bool(self.mask & _IGNORED)
 
-def _events(raw: bytes) -> Iterator[_Event]:
+
+def _events(raw: bytes) -> Iterator[Event]:
     at = 0
     while at < len(raw):
         watch, mask, _, length = _HEAD.unpack_from(raw, at)
         at += _HEAD.size
-        yield _Event(watch, mask, raw[at : at + length].rstrip(b"\0"))
+        yield Event(watch, mask, raw[at : at + length].rstrip(b"\0"))
         at += length
 
 
@@ -63,22 +67,22 @@ class Kernel:
 
     def __init__(self) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
-        self._descriptor = self._checked(self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
-        self._woken, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._descriptor = self._check(self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+        self._waker = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._open = True
         self._lock = threading.Lock()  # so that nobody asks about a descriptor that has come to be another file's
         self._poll = select.poll()
         self._poll.register(self._descriptor, select.POLLIN)
-        self._poll.register(self._woken, select.POLLIN)
+        self._poll.register(self._waker, select.POLLIN)
 
-    def _checked(self, result: int) -> int:
+    def _check(self, result: int) -> int:
         if result < 0:
             number = ctypes.get_errno()
             raise OSError(number, os.strerror(number))
         return result
 
     def add(self, path: str) -> int:
-        return self._checked(self._libc.inotify_add_watch(self._descriptor, os.fsencode(path), _MASK))
+        return self._check(self._libc.inotify_add_watch(self._descriptor, os.fsencode(path), _MASK))
 
     def remove(self, watch: int) -> None:
         self._libc.inotify_rm_watch(self._descriptor, watch)
@@ -86,9 +90,10 @@ class Kernel:
     def ready(self, seconds: float | None) -> bool:
         """Wait for an event, or to be woken."""
         found = self._poll.poll(None if seconds is None else seconds * 1000)
-        if any(descriptor == self._woken for descriptor, _ in found):
-            os.read(self._woken, 512)
-        return any(descriptor == self._descriptor for descriptor, _ in found)
+        ready = {descriptor for descriptor, _ in found}
+        if self._waker in ready:
+            os.eventfd_read(self._waker)
+        return self._descriptor in ready
 
     def queued(self) -> bool:
         size = array.array("i", [0])
@@ -97,33 +102,31 @@ class Kernel:
                 fcntl.ioctl(self._descriptor, termios.FIONREAD, size)
         return size[0] > 0
 
-    def read(self) -> bytes:
+    def read(self) -> list[Event]:
         try:
-            return os.read(self._descriptor, _BUFFER)
+            return list(_events(os.read(self._descriptor, _BUFFER)))
         except BlockingIOError:
-            return b""
+            return []
 
     def wake(self) -> None:
-        with self._lock, contextlib.suppress(BlockingIOError):  # which says that it has been woken often enough
+        with self._lock:
             if self._open:
-                os.write(self._waker, b"\0")
+                os.eventfd_write(self._waker, 1)
 
     def close(self) -> None:
         with self._lock:
             self._open = False
-            for descriptor in (self._descriptor, self._woken, self._waker):
-                os.close(descriptor)
+            os.close(self._descriptor)
+            os.close(self._waker)
 
 
-class FolderEvents:
-    """Which paths of a project were touched, as the kernel tells."""
+class FolderEvents(Events):
+    """Which paths of a project were touched, as the kernel tells. A write queues its own event: `waiting` is exact."""
 
     is_exact = True
 
     def __init__(self, root: Path, ignored: Callable[[str], bool], git_folders: list[Path]) -> None:
-        self._root = str(root)
-        self._ignored = ignored
-        self._git_folders = git_folders
+        super().__init__(root, ignored, git_folders)
         self._folders: dict[int, str] = {}
         self._git: dict[int, str] = {}
         self._busy = False
@@ -140,18 +143,16 @@ class FolderEvents:
         return len(self._folders) + len(self._git)
 
     def waiting(self) -> bool:
-        """Whether anything was reported that `wait` has not returned; exact, as a write queues its own event."""
         return self._kernel.queued() or self._busy  # in the order in which an event passes through them
 
     def wait(self, seconds: float | None) -> set[str]:
-        """What was touched, once anything is; nothing after so many seconds, or when woken."""
         self._busy = False
         if self._lost:
-            return self._found_again(_LOOK_AGAIN_S if seconds is None else seconds)
+            return self._find_again(_LOOK_AGAIN_S if seconds is None else seconds)
         if not self._kernel.ready(seconds):
             return set()
         self._busy = True  # before the queue is emptied, and until the listener comes back for more
-        touched = {path for event in _events(self._kernel.read()) for path in self._touched(event)}
+        touched = {path for event in self._kernel.read() for path in self._paths(event)}
         self._busy = bool(touched)
         return touched
 
@@ -171,11 +172,11 @@ class FolderEvents:
     def _establish(self) -> None:
         self._watch_below(ANYTHING)
         if not self._folders:
-            raise FileNotFoundError(errno.ENOENT, "the project's folder is gone", self._root)
+            raise FileNotFoundError(errno.ENOENT, "the project's folder is gone", str(self._root))
         for folder in self._git_folders:
             self._watch_git(str(folder))
 
-    def _found_again(self, seconds: float) -> set[str]:
+    def _find_again(self, seconds: float) -> set[str]:
         """The root was moved or removed: nobody reports another one in its place, so look for it."""
         self._kernel.ready(seconds)
         self._kernel.read()
@@ -192,9 +193,9 @@ class FolderEvents:
             each = waiting.pop()
             if (watch := self._add(self._place(each))) is not None:
                 self._folders[watch] = each
-                waiting += self._kept_folders(each)
+                waiting += self._folders_below(each)
 
-    def _kept_folders(self, folder: str) -> list[str]:
+    def _folders_below(self, folder: str) -> list[str]:
         start = f"{folder}/" if folder else ""
         below = (start + name for name in _folder_names(self._place(folder)) if name != ".git")
         return [path for path in below if not self._ignored(path)]
@@ -216,25 +217,21 @@ class FolderEvents:
                 return None
             raise
 
-    def _drop(self, watch: int) -> None:
-        self._kernel.remove(watch)
-        self._folders.pop(watch, None)
-
     def _place(self, folder: str) -> str:
-        return f"{self._root}/{folder}" if folder else self._root
+        return f"{self._root}/{folder}" if folder else str(self._root)
 
-    def _touched(self, event: _Event) -> Iterator[str]:
+    def _paths(self, event: Event) -> Iterator[str]:
         if event.mask & _OVERFLOW:
             self.rescan()
             yield ANYTHING
         elif event.watch in self._git:
-            yield from self._git_touched(event)
+            yield from self._git_paths(event)
         elif event.watch in self._folders:
-            yield from self._folder_touched(event, self._folders[event.watch])
+            yield from self._folder_paths(event, self._folders[event.watch])
 
-    def _git_touched(self, event: _Event) -> Iterator[str]:
+    def _git_paths(self, event: Event) -> Iterator[str]:
         folder, name = self._git[event.watch], os.fsdecode(event.name)
-        if event.mask & _IGNORED:
+        if event.is_last:
             del self._git[event.watch]
         elif event.mask & _ISDIR and event.mask & (_CREATE | _MOVED_TO):
             if _is_branches(folder) or f"{folder}/{name}" in map(str, self._git_folders):
@@ -243,9 +240,9 @@ class FolderEvents:
         elif name in GIT_NAMES or (_is_branches(folder) and name and not name.endswith(".lock")):
             yield ANYTHING
 
-    def _folder_touched(self, event: _Event, folder: str) -> Iterator[str]:
-        if event.mask & (_IGNORED | _MOVE_SELF | _DELETE_SELF):
-            if event.mask & _IGNORED:
+    def _folder_paths(self, event: Event, folder: str) -> Iterator[str]:
+        if event.is_last or event.mask & (_MOVE_SELF | _DELETE_SELF):
+            if event.is_last:
                 del self._folders[event.watch]
             if not folder:
                 yield from self._lose()
@@ -271,7 +268,8 @@ class FolderEvents:
         if mask & (_MOVED_FROM | _DELETE):
             for watch, folder in list(self._folders.items()):
                 if folder == path or folder.startswith(f"{path}/"):
-                    self._drop(watch)
+                    self._kernel.remove(watch)
+                    del self._folders[watch]
         elif mask & (_CREATE | _MOVED_TO | _ATTRIB):
             self._watch_below(path)
 

@@ -21,13 +21,13 @@ from typing import IO, NamedTuple
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, TimedOut
 from codecairn.source import process
-from codecairn.source.failures import REPAIR, failure, lacks_objects
-from codecairn.source.git import OBJECT_ID, Git
+from codecairn.source.failures import REPAIR, failure, lacks_objects, output_of
+from codecairn.source.git import OBJECT_ID, Git, names_of
+from codecairn.source.graph import make_bare
 
 FOLDER = 0o040000
 LINK = 0o120000
 SUBMODULE = 0o160000
-EXECUTABLE = 0o100755
 _WINDOW = 48
 """Ids asked for at once: with SHA-256 they take 3,120 bytes, and the smallest pipe a system gives holds 4,096."""
 _SHA256_DIGITS = 64
@@ -36,8 +36,8 @@ _MOST_DAMAGED = 200
 
 
 class Entry(NamedTuple):
-    """What a commit holds at a path: a file, a link (its blob is the target), a submodule (its id is a commit), or a
-    folder whose content is not here."""
+    """A path of a commit: a file, a link (its blob is the target), a submodule (its id is a commit), or a folder whose
+    content is not here."""
 
     path: str
     """Relative to the repository, bytes that are no UTF-8 escaped as the file system's are."""
@@ -60,7 +60,7 @@ class Entry(NamedTuple):
 
 
 class TreeChange(NamedTuple):
-    """One path on which two trees differ. What is not there has mode 0 and an empty id."""
+    """One path on which two trees differ. A side that is not there has mode 0 and an empty id."""
 
     status: str
     """git's letter: A, D, M, T (a file became a link, or the like), or R where renames were asked for."""
@@ -71,23 +71,17 @@ class TreeChange(NamedTuple):
     mode: int
     old_id: str
     id: str
-    similarity: int | None = None
-    """Of a rename, in per cent, as git reckons."""
 
 
 class Missing(NamedTuple):
-    """The repository does not have the object: a partial clone, or damage."""
+    """The repository has no such blob: a partial clone, damage, or an object of another kind."""
 
 
 class TooLarge(NamedTuple):
     size: int
 
 
-class NotABlob(NamedTuple):
-    kind: str
-
-
-Blob = bytes | Missing | TooLarge | NotABlob
+Blob = bytes | Missing | TooLarge
 
 
 def tree(git: Git, commit: str, prefix: str, cancel: Cancel) -> list[Entry]:
@@ -99,9 +93,18 @@ def tree(git: Git, commit: str, prefix: str, cancel: Cancel) -> list[Entry]:
         finished = git.run(*listing, *within, cancel=cancel)
     if finished.status != 0 and lacks_objects(finished):
         return list(_tree_around_gaps(git, f"{commit}:{prefix.rstrip('/')}", prefix, cancel))
-    if finished.status != 0:
-        raise failure(finished)
-    return [_entry(each) for each in _split(finished.output)]
+    return [_entry(each) for each in names_of(output_of(finished))]
+
+
+def entry_at(git: Git, commit: str, path: str, cancel: Cancel) -> Entry | None:
+    """The entry of a commit at a path from the project's root; None where there is none."""
+    listed = git.read("ls-tree", "-z", "--long", "--end-of-options", commit, "--", path, cancel=cancel)
+    return next(map(_entry, names_of(listed)), None)
+
+
+def read_blob(git: Git, name: str, cancel: Cancel) -> bytes:
+    """One blob, by its id or as `commit:path`; many are read faster by `blobs`."""
+    return git.read("cat-file", "blob", name, cancel=cancel)
 
 
 def _tree_around_gaps(git: Git, whole: str, prefix: str, cancel: Cancel) -> Iterator[Entry]:
@@ -115,16 +118,12 @@ def _tree_around_gaps(git: Git, whole: str, prefix: str, cancel: Cancel) -> Iter
             finished = git.run("ls-tree", "-z", "--end-of-options", folder.id, cancel=cancel)
             if finished.status != 0 and folder.id == whole:
                 raise failure(finished)
-        entries = [each._replace(path=above + each.path) for each in map(_entry, _split(finished.output))]
+        entries = [each._replace(path=above + each.path) for each in map(_entry, names_of(finished.output))]
         if finished.status != 0:
             yield folder
             continue
         waiting += [each for each in reversed(entries) if each.mode == FOLDER]
         yield from (each for each in entries if each.mode != FOLDER)
-
-
-def _split(output: bytes) -> list[str]:
-    return output.decode("utf-8", "surrogateescape").split("\0")[:-1]
 
 
 def _entry(line: str) -> Entry:
@@ -145,13 +144,11 @@ def tree_changes(
         finished = git.run(*asked, "--find-renames=100%", *within, cancel=cancel)
     if finished.status != 0 and lacks_objects(finished):
         return list(_changes_around_gaps(tree(git, old, prefix, cancel), tree(git, new, prefix, cancel)))
-    if finished.status != 0:
-        raise failure(finished)
-    return list(_changes(iter(_split(finished.output))))
+    return list(_changes(iter(names_of(output_of(finished)))))
 
 
 def _changes_around_gaps(old: list[Entry], new: list[Entry]) -> Iterator[TreeChange]:
-    """What differs, without renames; a folder that is not here on either side as one change."""
+    """The differences, without renames; a folder that is not here on either side as one change."""
     was, is_ = {each.path: each for each in old}, {each.path: each for each in new}
     gaps = tuple(f"{each.path}/" for each in (*old, *new) if each.is_lacking_folder)
     for path in sorted({*was, *is_}):
@@ -175,9 +172,7 @@ def worktree_changes(git: Git, commit: str, cancel: Cancel, *, prefix: str = "")
         finished = git.run(*asked, *within, cancel=cancel, tree=files)
         if finished.status != 0 and lacks_objects(finished):
             finished = git.run(*asked[:-1], "--no-renames", *within, cancel=cancel, tree=files)
-    if finished.status != 0:
-        raise failure(finished)
-    return list(_changes(iter(_split(finished.output))))
+    return list(_changes(iter(names_of(output_of(finished)))))
 
 
 def _below(git: Git, prefix: str, cancel: Cancel) -> list[str]:
@@ -190,10 +185,8 @@ def _changes(fields: Iterator[str]) -> Iterator[TreeChange]:
         old_mode, mode, old_id, id_, status = facts.removeprefix(":").split(" ")
         old_path = next(fields)
         path = next(fields) if status[0] in "RC" else old_path
-        yield TreeChange(
-            status[0], path, old_path, int(old_mode, 8), int(mode, 8), _present(old_id), _present(id_),
-            int(status[1:]) if status[0] in "RC" else None,
-        )  # fmt: skip
+        modes = int(old_mode, 8), int(mode, 8)
+        yield TreeChange(status[0], path, old_path, *modes, _present(old_id), _present(id_))
 
 
 def _present(id_: str) -> str:
@@ -235,7 +228,10 @@ def _read_blobs(
         told = sizes.headers(window)
         contents.ask([id_ for id_, each in zip(window, told, strict=True) if _fits(each, most_bytes)])
         for id_, each in zip(window, told, strict=True):
-            yield id_, contents.content() if _fits(each, most_bytes) else _unread(each)
+            if _fits(each, most_bytes):
+                yield id_, contents.content()
+            else:
+                yield id_, TooLarge(each.size) if each.kind == "blob" else Missing()
 
 
 class _EndedError(Exception):
@@ -256,12 +252,6 @@ def _fits(header: _Header, most_bytes: int | None) -> bool:
     return header.kind == "blob" and (most_bytes is None or header.size <= most_bytes)
 
 
-def _unread(header: _Header) -> Blob:
-    if header.kind == "missing":
-        return Missing()
-    return TooLarge(header.size) if header.kind == "blob" else NotABlob(header.kind)
-
-
 @contextmanager
 def _reading(git: Git, digits: int, cancel: Cancel) -> Iterator[tuple[_Batch, _Batch]]:
     objects = git.layout(cancel).objects
@@ -269,28 +259,19 @@ def _reading(git: Git, digits: int, cancel: Cancel) -> Iterator[tuple[_Batch, _B
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="cairn-", ignore_cleanup_errors=True)))
         _make_empty(folder, digits)
         environment = {"GIT_DIR": str(folder), "GIT_OBJECT_DIRECTORY": str(objects)}
-        sizes, contents = (
-            stack.enter_context(_batch(git, mode, environment, cancel)) for mode in ("--batch-check", "--batch")
-        )
-        yield sizes, contents
+        batches = []
+        for mode in ("--batch-check", "--batch"):
+            batch = _Batch(git.start("cat-file", mode, environment=environment), cancel, git.timeout)
+            stack.callback(batch.end)
+            stack.enter_context(cancel.stopping(batch.stop))
+            batches.append(batch)
+        yield batches[0], batches[1]
 
 
 def _make_empty(folder: Path, digits: int) -> None:
-    """The least that git takes for a repository."""
-    (folder / "refs").mkdir()
-    (folder / "HEAD").write_text("ref: refs/heads/none\n")
+    make_bare(folder)
     sha256 = "repositoryformatversion = 1\nbare = true\n[extensions]\nobjectformat = sha256\n"
     (folder / "config").write_text("[core]\n" + (sha256 if digits == _SHA256_DIGITS else "bare = true\n"))
-
-
-@contextmanager
-def _batch(git: Git, mode: str, environment: dict[str, str], cancel: Cancel) -> Iterator[_Batch]:
-    batch = _Batch(git.start("cat-file", mode, environment=environment), cancel, git.timeout)
-    try:
-        with cancel.stopping(batch.stop):
-            yield batch
-    finally:
-        batch.end()
 
 
 class _Batch:
@@ -332,7 +313,7 @@ class _Batch:
             self._questions.write("".join(f"{id_}\n" for id_ in ids).encode())
             self._questions.flush()
         except OSError as error:
-            raise self._ended() from error
+            raise self._end_error() from error
 
     def headers(self, ids: Sequence[str]) -> list[_Header]:
         self.ask(ids)
@@ -342,7 +323,7 @@ class _Batch:
         size = self._header().size
         data = self._answer(lambda: self._answers.read(size + 1))  # a line end follows
         if len(data) <= size:
-            raise self._ended()
+            raise self._end_error()
         return data[:size]
 
     def _header(self) -> _Header:
@@ -350,7 +331,7 @@ class _Batch:
         if len(answer) == 2:
             return _Header(answer[1].decode(), 0)
         if len(answer) != 3:
-            raise self._ended()
+            raise self._end_error()
         return _Header(answer[1].decode(), int(answer[2]))
 
     def _answer(self, read: Callable[[], bytes]) -> bytes:
@@ -360,7 +341,7 @@ class _Batch:
         finally:
             self._asked_at = None
 
-    def _ended(self) -> _EndedError:
+    def _end_error(self) -> _EndedError:
         self._cancel.check()
         if self._is_late:
             late = TimedOut(f"git did not answer within {self._timeout:g} seconds", seconds=self._timeout)

@@ -35,14 +35,14 @@ class Opened(NamedTuple):
 
 def _descend(root: Path, path: str) -> int:
     *folders, name = path.split("/")
-    here = _passed(root, folders)
+    here = _enter(root, folders)
     try:
         return os.open(name, _FILE, dir_fd=here)
     finally:
         os.close(here)
 
 
-def _passed(root: Path, folders: list[str]) -> int:
+def _enter(root: Path, folders: list[str]) -> int:
     """The last of these folders, each opened from the one before."""
     here = os.open(root, _FOLDER & ~getattr(os, "O_NOFOLLOW", 0))
     for folder in folders:
@@ -60,14 +60,14 @@ class _Walk:
     def __init__(self, root: Path, path: str) -> None:
         self._root = root
         self._links = 0
-        self._here = _passed(root, [])
+        self._here = _enter(root, [])
         self.left = path.split("/")[::-1]
         self.passed: list[str] = []
 
     def close(self) -> None:
         os.close(self._here)
 
-    def opened(self) -> Opened:
+    def open(self) -> Opened:
         while self.left:
             part = self.left.pop()
             if part == "..":
@@ -90,7 +90,7 @@ class _Walk:
             return None
         if not self.left:
             return opened
-        self._come_to([*self.passed, part], opened)
+        self._move_to([*self.passed, part], opened)
         return None
 
     def _link(self, part: str) -> str | None:
@@ -108,16 +108,16 @@ class _Walk:
             if not f"{target}/".startswith(root):
                 raise OSError(OUTSIDE, "a link that leads out of the project")
             target = target[len(root) :]
-            self._come_to([], _passed(self._root, []))
+            self._move_to([], _enter(self._root, []))
         self.left += target.split("/")[::-1]
 
     def _climb(self) -> None:
         if not self.passed:
             raise OSError(OUTSIDE, "a link that leads out of the project")
         # From the root again: the folder above may have been moved since.
-        self._come_to(self.passed[:-1], _passed(self._root, self.passed[:-1]))
+        self._move_to(self.passed[:-1], _enter(self._root, self.passed[:-1]))
 
-    def _come_to(self, folders: list[str], descriptor: int) -> None:
+    def _move_to(self, folders: list[str], descriptor: int) -> None:
         os.close(self._here)
         self._here, self.passed = descriptor, folders
 
@@ -125,7 +125,7 @@ class _Walk:
 def _follow(root: Path, path: str) -> Opened:
     walk = _Walk(root, path)
     try:
-        return walk.opened()
+        return walk.open()
     finally:
         walk.close()
 
@@ -133,7 +133,7 @@ def _follow(root: Path, path: str) -> Opened:
 # Where a file cannot be opened relative to a folder: Windows.
 
 
-def _open_resolved(root: Path, path: str) -> int:
+def open_resolved(root: Path, path: str) -> int:
     """No link may change the name it was listed under."""
     place = root / path
     if os.path.normcase(place.resolve(strict=True)) != os.path.normcase(root.resolve() / path):
@@ -142,7 +142,7 @@ def _open_resolved(root: Path, path: str) -> int:
 
 
 def _follow_resolved(root: Path, path: str) -> Opened:
-    """What was opened must be what the name leads to afterwards, and that must lie below the root."""
+    """The name must lead to the opened file afterwards too, and that file must lie below the root."""
     descriptor = os.open(root / path, _FILE)
     try:
         place, top = (root / path).resolve(strict=True), root.resolve()
@@ -158,7 +158,7 @@ def _follow_resolved(root: Path, path: str) -> Opened:
 
 _HAS_FOLDERS = os.open in os.supports_dir_fd and os.readlink in os.supports_dir_fd
 
-open_plain = _descend if _HAS_FOLDERS else _open_resolved
+open_plain = _descend if _HAS_FOLDERS else open_resolved
 """A file under the very name it has: no part of it may be a link."""
 open_inside = _follow if _HAS_FOLDERS else _follow_resolved
 """A file under any name that leads to it without leaving the root."""

@@ -9,8 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -24,7 +23,7 @@ Child = subprocess.Popen[bytes]
 _CHUNK = 1 << 16
 # A process group of its own, so that what a program starts can be stopped with it.
 _APART: dict[str, Any] = {"creationflags": 0x00000200} if sys.platform == "win32" else {"process_group": 0}
-_running: set[subprocess.Popen[bytes]] = set()
+_running: set[Child] = set()
 # Reentrant: a signal may end the process while its main thread is starting a child.
 _running_lock = threading.RLock()
 _leaving = threading.Event()
@@ -42,18 +41,12 @@ class Finished:
 def find(name: str, *, outside: Path) -> str | None:
     """The absolute path of a program on PATH, or beside our own interpreter, where packages put theirs; never one that
     lies inside the project it will look at."""
-    suffixes = [".exe"] if sys.platform == "win32" else [""]
-    for folder in [*config.program_path(), str(Path(sys.executable).parent)]:
-        if not Path(folder).is_absolute():
-            continue
-        for suffix in suffixes:
-            candidate = Path(folder) / f"{name}{suffix}"
-            if (
-                os.access(candidate, os.X_OK)
-                and candidate.is_file()
-                and not candidate.resolve().is_relative_to(outside)
-            ):
-                return str(candidate)
+    file = f"{name}.exe" if sys.platform == "win32" else name
+    for folder in map(Path, [*config.program_path(), str(Path(sys.executable).parent)]):
+        place = folder / file
+        is_program = folder.is_absolute() and os.access(place, os.X_OK) and place.is_file()
+        if is_program and not place.resolve().is_relative_to(outside):
+            return str(place)
     return None
 
 
@@ -69,36 +62,46 @@ def run(
     partial: bool = False,
     spool: IO[bytes] | None = None,
 ) -> Finished:
-    """Run to the end, or until `enough` says that what has been read suffices. What takes too long raises, or hands
-    back what it said so far where `partial` output is of use. What is said in a thousand small pieces is better said
-    into a `spool`, which is read when all is said: waking up for each costs more than the program itself."""
-    with _child(arguments, folder, environment, wants_input=stdin is not None, output=spool) as child:
+    """Run to the end, or until `enough` says that the output so far suffices. A program that takes too long raises,
+    or its output so far is handed back where `partial` output is of use. Output in a thousand small pieces goes better
+    into a `spool`, which is read at the end: waking up for each piece costs more than the program itself."""
+    child = _spawn(
+        arguments,
+        folder,
+        environment,
+        stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+        stdout=subprocess.PIPE if spool is None else spool,
+        stderr=subprocess.PIPE,
+    )
+    try:
         with cancel.stopping(lambda: kill(child)):
-            _feed(child, stdin)
-            output, complaint, end = _drain(child, enough, time.monotonic() + timeout)
+            if child.stdin is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    child.stdin.write(stdin or b"")
+                    child.stdin.close()
+            output, complaint, ending = drain(child, enough, time.monotonic() + timeout)
         cancel.check()
-        if spool is not None:
-            spool.seek(0)
-            output = spool.read()
-        if end == "late" and not partial:
-            raise TimedOut(f"{Path(arguments[0]).stem} did not finish within {timeout:g} seconds", seconds=timeout)
-        said = complaint.decode("utf-8", "replace").strip()
-        return Finished(child.returncode, output, said, end == "enough", end == "late")
+    finally:
+        end(child)
+    if spool is not None:
+        spool.seek(0)
+        output = spool.read()
+    if ending == "late" and not partial:
+        raise TimedOut(f"{Path(arguments[0]).stem} did not finish within {timeout:g} seconds", seconds=timeout)
+    said = complaint.decode("utf-8", "replace").strip()
+    return Finished(child.returncode, output, said, ending == "enough", ending == "late")
 
 
 def start(arguments: Sequence[str], *, folder: Path, environment: Mapping[str, str]) -> Child:
     """A program to talk with over its pipes, until `end`; what it complains of goes where our own complaints go."""
     if _leaving.is_set():
         raise Cancelled("The server is leaving")
+    return _spawn(arguments, folder, environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def _spawn(arguments: Sequence[str], folder: Path, environment: Mapping[str, str], **pipes: Any) -> Child:
     with _running_lock:
-        child = subprocess.Popen(
-            list(arguments),
-            cwd=folder,
-            env=dict(environment),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            **_APART,
-        )
+        child = subprocess.Popen(list(arguments), cwd=folder, env=dict(environment), **pipes, **_APART)
         _running.add(child)
     return child
 
@@ -108,51 +111,44 @@ def end(child: Child) -> None:
     child.wait()
     with _running_lock:
         _running.discard(child)
-    for pipe in (child.stdin, child.stdout):
+    for pipe in (child.stdin, child.stdout, child.stderr):
         if pipe:
             with contextlib.suppress(OSError):
                 pipe.close()
 
 
-def _feed(child: subprocess.Popen[bytes], stdin: bytes | None) -> None:
-    if stdin is None or child.stdin is None:
-        return
-    with contextlib.suppress(BrokenPipeError):
-        child.stdin.write(stdin)
-        child.stdin.close()
-
-
 Enough = Callable[[bytearray], bool]
-Drained = tuple[bytes, bytes, Literal["whole", "enough", "late"]]
+Ending = Literal["whole", "enough", "late"]
+Drained = tuple[bytes, bytes, Ending]
 
 
-def _drain_selecting(child: subprocess.Popen[bytes], enough: Enough | None, deadline: float) -> Drained:
+def drain_selecting(child: Child, enough: Enough | None, deadline: float) -> Drained:
     """Both pipes to their end, in this thread: starting two others costs a millisecond, a fifth of a small command."""
     output, complaint = bytearray(), bytearray()
+    ending: Ending = "whole"
     with selectors.DefaultSelector() as pipes:
         if child.stdout is not None:
             pipes.register(child.stdout, selectors.EVENT_READ, output)
         pipes.register(_pipe(child.stderr), selectors.EVENT_READ, complaint)
-        while pipes.get_map():
+        while ending == "whole" and pipes.get_map():
             ready = pipes.select(max(0.0, deadline - time.monotonic()))
             if not ready or time.monotonic() > deadline:  # the latter of one that never stops talking
-                kill(child)
-                child.wait()
-                return bytes(output), bytes(complaint), "late"
+                ending = "late"
+                break
             for key, _ in ready:
                 chunk = os.read(key.fd, _CHUNK)
                 key.data.extend(chunk)
                 if not chunk:
                     pipes.unregister(key.fileobj)
             if enough is not None and enough(output):
-                kill(child)
-                child.wait()
-                return bytes(output), bytes(complaint), "enough"
+                ending = "enough"
+    if ending != "whole":
+        kill(child)
     child.wait()
-    return bytes(output), bytes(complaint), "whole"
+    return bytes(output), bytes(complaint), ending
 
 
-def _drain_threaded(child: subprocess.Popen[bytes], enough: Enough | None, deadline: float) -> Drained:
+def drain_threaded(child: Child, enough: Enough | None, deadline: float) -> Drained:
     """The same where pipes cannot be selected on: Windows."""
     stdout, stderr = child.stdout, _pipe(child.stderr)
     expired = threading.Event()
@@ -179,7 +175,7 @@ def _drain_threaded(child: subprocess.Popen[bytes], enough: Enough | None, deadl
     return bytes(output), b"".join(complaint), "late" if expired.is_set() else "enough" if early else "whole"
 
 
-_drain = _drain_threaded if sys.platform == "win32" else _drain_selecting
+drain = drain_threaded if sys.platform == "win32" else drain_selecting
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
@@ -187,40 +183,7 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     return pipe
 
 
-@contextmanager
-def _child(
-    arguments: Sequence[str],
-    folder: Path,
-    environment: Mapping[str, str],
-    *,
-    wants_input: bool,
-    output: IO[bytes] | None,
-) -> Iterator[subprocess.Popen[bytes]]:
-    with _running_lock:
-        child = subprocess.Popen(
-            list(arguments),
-            cwd=folder,
-            env=dict(environment),
-            stdin=subprocess.PIPE if wants_input else subprocess.DEVNULL,
-            stdout=subprocess.PIPE if output is None else output,
-            stderr=subprocess.PIPE,
-            **_APART,
-        )
-        _running.add(child)
-    try:
-        yield child
-    finally:
-        if child.poll() is None:
-            kill(child)
-            child.wait()
-        with _running_lock:
-            _running.discard(child)
-        for pipe in (child.stdin, child.stdout, child.stderr):
-            if pipe:
-                pipe.close()
-
-
-def kill(child: subprocess.Popen[bytes]) -> None:
+def kill(child: Child) -> None:
     if child.poll() is not None:
         return
     try:
@@ -243,8 +206,12 @@ def leave() -> None:
     kill_all()
 
 
-def kill_all() -> None:
+def running() -> set[Child]:
+    """The children that run now."""
     with _running_lock:
-        children = list(_running)
-    for child in children:
+        return set(_running)
+
+
+def kill_all() -> None:
+    for child in running():
         kill(child)

@@ -1,4 +1,4 @@
-"""What a repository calls its commits: the default branch, the ref a caller means, the worktrees there are."""
+"""The names of a repository's commits: the default branch, the ref a caller means, the worktrees there are."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, InvalidInput, RefNotFound
 from codecairn.nearness import nearest, suggestion
 from codecairn.paths import has_control
-from codecairn.source.git import OBJECT_ID, Git
+from codecairn.source.git import OBJECT_ID, Git, text_at
 
 _HEADS = "refs/heads/"
 _KINDS = (_HEADS, "refs/tags/", "refs/remotes/")
@@ -48,8 +48,7 @@ def resolve(git: Git, ref: str, cancel: Cancel, *, param: str, complaint: str) -
 def _full_name(git: Git, ref: str, cancel: Cancel) -> str:
     """Empty for what moves with another ref, such as `main~2`, and for a bare commit."""
     asked = ("rev-parse", "--symbolic-full-name", "--verify", "--quiet", "--end-of-options", ref)
-    said = git.run(*asked, cancel=cancel).output.decode("utf-8", "replace").split()
-    return next((each for each in said if each.startswith("refs/")), "")
+    return next((each for each in git.ask(*asked, cancel=cancel).split() if each.startswith("refs/")), "")
 
 
 def _short(full: str) -> str:
@@ -61,14 +60,14 @@ def commit_of(git: Git, name: str, cancel: Cancel) -> str | None:
     """The commit of a ref by the name it is known by; None where there is no such ref (any more)."""
     if OBJECT_ID.fullmatch(name):
         return name
-    return _branch(git, name, cancel) or _resolved(git, name, cancel)
+    return _branch(git, name, cancel) or _resolve_or_none(git, name, cancel)
 
 
 def _branch(git: Git, name: str, cancel: Cancel) -> str | None:
-    return _on_disk(git, name, cancel) or _resolved(git, f"{_HEADS}{name}", cancel)
+    return _on_disk(git, name, cancel) or _resolve_or_none(git, f"{_HEADS}{name}", cancel)
 
 
-def _resolved(git: Git, name: str, cancel: Cancel) -> str | None:
+def _resolve_or_none(git: Git, name: str, cancel: Cancel) -> str | None:
     try:
         return git.resolve(name, cancel, param="ref", complaint="Unknown ref")
     except (InvalidInput, RefNotFound):
@@ -79,15 +78,12 @@ def _on_disk(git: Git, name: str, cancel: Cancel) -> str | None:
     """A branch without a process, where it is a plain file; git itself knows the other ways."""
     if has_control(name) or ".." in name or name.startswith(("/", "-")):
         return None
-    try:
-        said = (git.common(cancel) / _HEADS / name).read_text("ascii").strip()
-    except (OSError, ValueError):
-        return None
+    said = text_at(git.common(cancel) / _HEADS / name)
     return said if OBJECT_ID.fullmatch(said) else None
 
 
 def default_branch(git: Git, cancel: Cancel) -> Tip | None:
-    """What other branches are compared with; None where nothing was ever committed."""
+    """The branch that others are compared with; None where nothing was ever committed."""
     for name in _candidates(git, cancel):
         commit = commit_of(git, name, cancel)
         if commit is not None:
@@ -97,9 +93,9 @@ def default_branch(git: Git, cancel: Cancel) -> Tip | None:
 
 
 def _candidates(git: Git, cancel: Cancel) -> list[str]:
-    asked = git.run("symbolic-ref", "--quiet", "refs/remotes/origin/HEAD", cancel=cancel)
-    remote = asked.output.decode("utf-8", "replace").strip().removeprefix("refs/remotes/")
-    set_up = git.run("config", "--get", "init.defaultBranch", cancel=cancel).output.decode("utf-8", "replace").strip()
+    remote = git.ask("symbolic-ref", "--quiet", "refs/remotes/origin/HEAD", cancel=cancel)
+    remote = remote.removeprefix("refs/remotes/")
+    set_up = git.ask("config", "--get", "init.defaultBranch", cancel=cancel)
     named = [remote.removeprefix("origin/"), remote, set_up, *_GUESSES]
     return [name for name in named if name and not name.startswith("-") and not has_control(name)]
 
@@ -107,9 +103,8 @@ def _candidates(git: Git, cancel: Cancel) -> list[str]:
 def tips(git: Git, cancel: Cancel) -> dict[str, str]:
     """Every branch, remote's branch and tag, as people write it, and its commit; a tag of a branch's name in full."""
     form = "%(refname)%00%(objectname)%00%(*objectname)"
-    listed = git.run("for-each-ref", f"--format={form}", *_KINDS, cancel=cancel).output
     found: dict[str, str] = {}
-    for line in listed.decode("utf-8", "replace").splitlines():
+    for line in git.ask("for-each-ref", f"--format={form}", *_KINDS, cancel=cancel).splitlines():
         name, own, peeled = line.split("\0")
         short = _short(name)
         found[short if short not in found else name] = peeled or own  # refs/heads/ comes first
@@ -118,7 +113,7 @@ def tips(git: Git, cancel: Cancel) -> dict[str, str]:
 
 def first_commits(git: Git, tip: str, cancel: Cancel) -> list[str]:
     """The commits a history begins with; in a shallow clone, those at which it is cut."""
-    return git.run("rev-list", "--max-parents=0", tip, cancel=cancel).output.decode("ascii", "replace").split()
+    return git.ask("rev-list", "--max-parents=0", tip, cancel=cancel).split()
 
 
 def has_commit(git: Git, commit: str, cancel: Cancel) -> bool:
@@ -128,7 +123,7 @@ def has_commit(git: Git, commit: str, cancel: Cancel) -> bool:
 
 def remote_of(git: Git, cancel: Cancel) -> str:
     """Where the repository was cloned from, as it was written; nothing where nowhere."""
-    return git.run("config", "--get", "remote.origin.url", cancel=cancel).output.decode("utf-8", "replace").strip()
+    return git.ask("config", "--get", "remote.origin.url", cancel=cancel)
 
 
 class Worktree(NamedTuple):
@@ -142,16 +137,11 @@ def worktrees(git: Git, cancel: Cancel) -> list[Worktree]:
     listed = git.run("worktree", "list", "--porcelain", "-z", cancel=cancel).output.decode("utf-8", "surrogateescape")
     found = []
     for block in listed.split("\0\0"):
-        facts = dict(_fact(line) for line in block.split("\0") if line)
+        facts = {name: value for name, _, value in (line.partition(" ") for line in block.split("\0"))}
         if "worktree" in facts and "prunable" not in facts and "bare" not in facts:
             branch = facts.get("branch", "").removeprefix(_HEADS) or None
             found.append(Worktree(Path(facts["worktree"]), branch, facts.get("HEAD")))
     return found
-
-
-def _fact(line: str) -> tuple[str, str]:
-    name, _, value = line.partition(" ")
-    return name, value
 
 
 def is_repository(git: Git, cancel: Cancel) -> bool:

@@ -27,25 +27,24 @@ class TreeSieve(walk.Sieve):
         self.entries: dict[str, Entry] = {}
 
     def take_entry(self, entry: Entry) -> None:
-        path = entry.path.removeprefix(self._prefix)
-        reason = self._unfit(entry) or self._left_out(path)
-        if reason:
+        if reason := self.exclusion(entry):
             self.excluded[reason] += 1
         else:
-            self.entries[path] = entry
+            self.entries[entry.path.removeprefix(self._prefix)] = entry
 
-    def _unfit(self, entry: Entry) -> str | None:
+    def exclusion(self, entry: Entry) -> str | None:
+        """The reason why an entry is left out; None where it passes."""
         if not walk.is_showable(entry.path):
             return walk.UNNAMEABLE
         if entry.is_submodule:
             return walk.SUBMODULE
         if entry.is_lacking_folder:
             return walk.LACKING
-        return walk.LINK if entry.is_link else None
-
-    def _left_out(self, path: str) -> str | None:
+        if entry.is_link:
+            return walk.LINK
+        path = entry.path.removeprefix(self._prefix)
         folder = self._folder(path.rpartition("/")[0])
-        return folder.reason or self._unwanted(path, folder.rules)
+        return folder.reason or self._file_exclusion(path, folder.rules)
 
     def _is_linked(self, path: str) -> str | None:
         del path  # nothing of a tree lies behind a link

@@ -33,20 +33,9 @@ from codecairn.cancel import Cancel
 from codecairn.errors import NotARepository, RepositoryDenied
 from codecairn.paths import Guard, has_control, printable
 from codecairn.roles import is_vendored
-from codecairn.source.content import Content, Found, Skip, classify, read_text
+from codecairn.source.content import Found, Skip, read_text
 from codecairn.source.git import Git
 from codecairn.source.ignore import Rules
-
-__all__ = [
-    "Content",
-    "Found",
-    "Listing",
-    "Skip",
-    "classify",
-    "ignored_by_git",
-    "list_files",
-    "read_text",
-]
 
 ABSENT = "not in the working tree"
 CACHE = "written by a tool"
@@ -118,10 +107,10 @@ def _with_parents(path: str) -> Iterator[str]:
 
 
 def ignored_by_git(git: Git, cancel: Cancel) -> frozenset[str]:
-    """What git ignores below the root at this moment; a folder that is ignored whole is one path."""
+    """The paths below the root that git ignores now; a folder that is ignored whole is one path."""
     options = ("--others", "--ignored", "--exclude-standard", "--directory")
     names = git.read("ls-files", "-z", *options, cancel=cancel).split(b"\0")
-    return frozenset(path.rstrip("/") for path in map(_decoded, names) if path)
+    return frozenset(path.rstrip("/") for path in map(_decode, names) if path)
 
 
 def _list_with_git(sieve: Sieve, git: Git, cancel: Cancel, only: Sequence[str] | None) -> None:
@@ -142,7 +131,7 @@ def _list_with_git(sieve: Sieve, git: Git, cancel: Cancel, only: Sequence[str] |
 
 
 class _Folder(NamedTuple):
-    """What is decided once for all files of a folder."""
+    """The decision for all files of a folder."""
 
     reason: str | None
     """Why none of them is listed."""
@@ -165,9 +154,10 @@ class Sieve:
 
     def named(self, names: Iterable[bytes]) -> list[str]:
         """The names that can be shown and stored; git's are bytes, and UTF-8 by convention only."""
-        decoded = [_decoded(name) for name in names]
+        decoded = [_decode(name) for name in names]
         paths = [path for path in decoded if path is not None]
-        self._leave_out(UNNAMEABLE, len(decoded) - len(paths))
+        if len(paths) < len(decoded):
+            self.excluded[UNNAMEABLE] += len(decoded) - len(paths)
         return paths
 
     def mark(self, folders: Iterable[str]) -> None:
@@ -179,17 +169,13 @@ class Sieve:
             if any(lexists(f"{self._base}{folder}/{mark}") for mark in MARKS):
                 yield folder
 
-    def _leave_out(self, reason: str, count: int = 1) -> None:
-        if count:
-            self.excluded[reason] += count
-
     def warn(self, text: str) -> None:
         if len(self.warnings) < _MOST_WARNINGS:
             self.warnings.append(text)
 
     def take(self, path: str, *, is_tracked: bool = True) -> None:
         folder = self._folder(path.rpartition("/")[0])
-        reason = folder.reason or self._unwanted(path, folder.rules)
+        reason = folder.reason or self._file_exclusion(path, folder.rules)
         if reason is None and not (is_tracked or self._vendor) and is_vendored(path):
             reason = VENDORED
         if reason:
@@ -205,7 +191,7 @@ class Sieve:
         else:
             self.excluded[self._kind(path, info)] += 1
 
-    def _unwanted(self, path: str, rules: Rules) -> str | None:
+    def _file_exclusion(self, path: str, rules: Rules) -> str | None:
         if self._guard.blocks(path):
             return SECRET
         return IGNORED if rules.drops(path, folder=False) else None
@@ -230,14 +216,13 @@ class Sieve:
             path = path.rpartition("/")[0]
         folder = self._folders[path]
         for each in reversed(missing):
-            folder = self._folders[each] = folder if folder.reason else self._decide(each, folder.rules)
+            reason = folder.reason or self._exclusion(each, folder.rules)
+            folder = _Folder(reason, folder.rules if reason else self._rules(each, RULES, folder.rules))
+            self._folders[each] = folder
         return folder
 
-    def _decide(self, path: str, rules: Rules) -> _Folder:
-        reason = self._pruned(path, path.rpartition("/")[2], rules)
-        return _Folder(reason, rules if reason else self._rules(path, RULES, rules))
-
-    def _pruned(self, path: str, name: str, rules: Rules) -> str | None:
+    def _exclusion(self, path: str, rules: Rules) -> str | None:
+        name = path.rpartition("/")[2]
         if self._guard.blocks(path):
             return SECRET
         if name in TOOL_FOLDERS or path in self._marked:
@@ -309,7 +294,7 @@ class Sieve:
             return {}
 
 
-def _decoded(name: bytes) -> str | None:
+def _decode(name: bytes) -> str | None:
     """None where the name cannot be shown."""
     try:
         path = name.decode()
@@ -319,7 +304,7 @@ def _decoded(name: bytes) -> str | None:
 
 
 def is_showable(name: str) -> bool:
-    return name.isprintable() or _decoded(name.encode("utf-8", "surrogatepass")) is not None
+    return name.isprintable() or _decode(name.encode("utf-8", "surrogatepass")) is not None
 
 
 def _is_link(info: stat_result) -> bool:

@@ -18,7 +18,7 @@ from codecairn.paths import printable
 from codecairn.project import Project
 from codecairn.reading.grep import print_grep
 from codecairn.source import process
-from codecairn.source.damage import listed
+from codecairn.source.failures import listed
 from codecairn.source.refs import is_repository
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from codecairn.catalog import diff, governance
+from codecairn.catalog import governance
 from codecairn.catalog import search as catalog_search
 from codecairn.catalog.entries import Catalog, Entry
 from codecairn.catalog.usage import KnownUsage, hotset, known_usage
@@ -104,7 +104,7 @@ def instructions_diff(
         return UpToDate(up_to_date=True, hash=catalog.hash)
     usage = _usage(call)
     if known is not None:
-        added, updated, removed = diff.precise(catalog, {each.id: each.source_hash for each in known})
+        added, updated, removed = catalog.changes_since({each.id: each.source_hash for each in known})
         return EntryChanges(
             hash=catalog.hash,
             added=[usage.joined(entry) for entry in added],
