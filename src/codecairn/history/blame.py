@@ -13,6 +13,7 @@ from functools import cached_property, partial
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, InvalidInput, NotFound
+from codecairn.parse.formats import fence
 from codecairn.paths import Guard
 from codecairn.source.failures import REPAIR, damage, failure, lacks_objects
 from codecairn.source.git import Git, Layout, WorkingTree
