@@ -14,7 +14,7 @@ elsewhere the same question may have another.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -24,7 +24,7 @@ from codecairn.parse.facts import Site
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.budget import MOST_STEPS, Budget
 from codecairn.resolve.expressions import Expressions
-from codecairn.resolve.known import Known, known
+from codecairn.resolve.known import ASKED_FIRST, Known, known
 from codecairn.resolve.members import Members
 from codecairn.resolve.modules import Modules
 from codecairn.resolve.names import Names
@@ -89,10 +89,6 @@ class Engine:
         """Whether some question waits for the answer to another."""
         return bool(self._waiting)
 
-    def is_answered(self, question: object) -> bool:
-        """Whether it has an answer that hangs on nothing that waits."""
-        return question in self._answers
-
     def once(self, question: object, answer: Callable[[], _Answer]) -> _Answer | None:
         """The answer to a question; nothing where it waits for itself, or too many wait already."""
         if question in self._answers:
@@ -114,6 +110,15 @@ class Engine:
         if is_whole:
             self._keep(question, value)
         return value
+
+    def once_a_generation(self, question: Hashable, answer: Callable[[], _Answer]) -> _Answer | None:
+        """The same for a question whose answer later questions can use; one found on the way round a circle is not
+        kept, as from elsewhere more may be found."""
+        found: _Answer | None = self.known.answer(question, ASKED_FIRST)
+        if found is not ASKED_FIRST:
+            return found
+        value = self.once(question, answer)
+        return self.known.keep(question, value) if question in self._answers else value
 
     def apart(self, question: object, answer: Callable[[], _Answer]) -> _Answer | None:
         """The same for a question whose answer is the same whatever else waits, others of its kind excepted."""
@@ -149,10 +154,10 @@ class Engine:
     def beside(self, scope: FileScope, name: str) -> list[FileRow]:
         """Of the files whose top-level names are seen in a file without an import, those that define a name, in their
         order."""
-        rows = {row.id: row for row, _ in self.named(name) if self.modules.is_beside(scope, row)}
+        rows = {row.id: row for row, _ in self.named(name) if self.modules.is_beside(scope.row, row)}
         if len(rows) < 2:
             return list(rows.values())
-        return [each for each in self.modules.beside(scope) if each.id in rows]
+        return [each for each in self.modules.beside(scope.row) if each.id in rows]
 
     def using(self, name: str) -> list[FileRow]:
         """The files in which a name stands; the index keeps names without their sigils."""

@@ -53,7 +53,7 @@ class Names:
             if (found := self._engine.members.top(self._engine.scope(row.id), name, wants)) is not None:
                 return found, "qualified"
         for each in scope.wildcards:
-            module = self._engine.modules.named(scope, each.module)
+            module = self._engine.modules.named(scope.row, each.module)
             if module is not None and (value := self._engine.members.exported(module, name, wants)) is not None:
                 return value, "import"
         if scope.rules.shares == "all":
@@ -66,7 +66,7 @@ class Names:
     def _first_seen(self, scope: FileScope, tops: list[tuple[FileRow, SymbolRow]]) -> Definition:
         """Of definitions of one path, that of a file which is imported, else the first by its file's path."""
         if len(tops) > 1:
-            modules = [self._engine.modules.named(scope, each.module) for each in scope.all_imports]
+            modules = [self._engine.modules.named(scope.row, each.module) for each in scope.all_imports]
             seen = {file for module in modules if module is not None for file in module.files}
             tops = sorted(tops, key=lambda each: (each[0].id not in seen, each[0].path, each[1].number))
         return Definition(tops[0][0].id, tops[0][1].number)
