@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.rank.filters import module_of
 from codecairn.resolve.known import ASKED_FIRST
+from codecairn.resolve.questions import Questions
 from codecairn.resolve.rules import rules_of
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.values import (
@@ -31,10 +32,6 @@ from codecairn.resolve.values import (
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow
 
-if TYPE_CHECKING:
-    from codecairn.resolve.engine import Engine
-
-
 """Ways of importing by which what a file imports is not passed on to those that import it."""
 _SPREAD = re.compile(r"[{,]\s*\.\.\.([\w$.]+)\s*[,}]")
 
@@ -47,7 +44,7 @@ class Lineage(NamedTuple):
 
 
 class Members:
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Questions) -> None:
         self._engine = engine
 
     def of(self, value: Value, name: str, wants: str = "any") -> Value | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope, Variable
 from codecairn.resolve.values import (
     LOCAL,
@@ -20,10 +20,6 @@ from codecairn.resolve.values import (
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow
 
-if TYPE_CHECKING:
-    from codecairn.resolve.engine import Engine
-
-
 _LOOP = re.compile(r"(?:[ \t]*,[ \t]*[\w$*]+)*\)?[ \t]*(?:\bin\b|\bof\b|:?=[ \t]*range\b)[ \t]+")
 _GIVEN = re.compile(r"[ \t]*(?::[^=\n]+?)?(?:,[ \t]*\w+[ \t]*)*:?=(?![=>])\s*")
 _AS = re.compile(r"\bas\s+\(?$")
@@ -37,7 +33,7 @@ def _is_part(code: str, position: int, after: str) -> bool:
 
 
 class Names:
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Questions) -> None:
         self._engine = engine
 
     def lookup(

@@ -10,7 +10,8 @@ from typing import TypeVar
 
 from codecairn.parse.facts import EdgeKind, Import, Site
 from codecairn.parse.kinds import TYPES
-from codecairn.resolve.engine import Bound, Engine
+from codecairn.resolve.engine import Engine
+from codecairn.resolve.questions import Bound
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.uses import uses_of
 from codecairn.resolve.values import Definition, Instance, Resolver, Value

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.source import split
 from codecairn.resolve.values import (
@@ -25,16 +25,12 @@ from codecairn.resolve.values import (
 )
 from codecairn.store.version import SymbolRow
 
-if TYPE_CHECKING:
-    from codecairn.resolve.engine import Engine
-
-
 _NOTHING = frozenset({"None", "null", "undefined", "void", "never", "unknown", "any", "nil", ""})
 _OWN = frozenset({"Self", "this", "self", "t.Self", "te.Self", "typing.Self", "static"})
 
 
 class Types:
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Questions) -> None:
         self._engine = engine
 
     def typed(self, definition: Definition, me: Definition | None = None) -> Value | None:
