@@ -29,7 +29,6 @@ _SAME = frozenset({"values", "copy", "items", "filter", "slice", "reverse", "rev
 _ELEMENT = frozenset({"get", "pop", "popleft", "setdefault", "at", "find", "shift", "first", "last", "next"})
 """What containers call the methods that give a container of the same, or one of what they hold."""
 _RETURN = re.compile(r"\breturn\b[ \t]+")
-
 _NARROWED_WITHIN = 1500
 """Bytes after a test of a type in which it is taken to hold."""
 

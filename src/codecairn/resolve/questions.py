@@ -29,8 +29,6 @@ _MOST_ANSWERS = 100_000
 """Kept of one engine, some 30 MB."""
 _BYTES_A_STEP = 1_000
 """Of a file that is opened: it is unpacked and taken apart about as fast."""
-
-
 _MOST_APART = 4
 """How many questions that are asked apart may wait for each other, as types in types that extend such do."""
 _Answer = TypeVar("_Answer")

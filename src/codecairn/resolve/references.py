@@ -19,8 +19,6 @@ from codecairn.resolve.values import Definition, Instance, Resolver, Value
 CONFIDENCE: dict[Resolver, float] = {
     "same_file": 0.99, "import": 0.99, "qualified": 0.98, "receiver_type": 0.95, "unique_name": 0.6,
 }  # fmt: skip
-
-
 _BUDGET, _RECEIVER, _SCOPE = "budget", "unknown receiver", "no definition in scope"
 
 
