@@ -19,12 +19,9 @@ from codecairn.parse.lines import Lines
 
 LONGEST_CHUNK = 120
 """Lines of its own that one chunk of a symbol has at most."""
-
 LONGEST_REMAINDER = 60
-
 _SMALL = 4
 """A nested symbol of fewer lines is read with what it is nested in; a value of fewer lines with what is around it."""
-
 _CLOSING = b" \t\r\n\f)}];,"
 
 

@@ -59,6 +59,5 @@ class Deadline:
 
 
 _SAMPLES = 64
-
 _SECONDS_A_LOOK = 4e-9
 """Two queries over 20,000 opening brackets took 0.8 s."""

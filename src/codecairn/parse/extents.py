@@ -11,8 +11,6 @@ from codecairn.parse.language import Language
 from codecairn.parse.nodes import text_of
 
 _LONGEST_DOC = 4000
-
-
 _TAG = re.compile(r"""</?\w+(?:\s+(?:cref|name|langword|href)="([^"]*)")?[^<>]*>""")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import tomllib
 from functools import cache
 from importlib import resources
+from itertools import chain
 from pathlib import PurePosixPath
 
 import msgspec
@@ -40,20 +41,12 @@ def documents() -> dict[str, Format]:
     return {name: each for name, each in formats().items() if each.prose}
 
 
-@cache
-def _by_ending() -> dict[str, str]:
-    return {ending: name for name, each in formats().items() for ending in each.extensions}
-
-
-@cache
-def _by_filename() -> dict[str, str]:
-    return {filename: name for name, each in formats().items() for filename in each.filenames}
-
-
 def format_of(path: str) -> str:
     """The format of a file that no grammar reads, by its name; that of plain text where nothing else is known."""
-    name = PurePosixPath(path)
-    return _by_filename().get(name.name.lower()) or _by_ending().get(name.suffix[1:].lower(), "text")
+    file = PurePosixPath(path.lower())
+    by_name = (name for name, each in formats().items() if file.name in each.filenames)
+    by_ending = (name for name, each in formats().items() if file.suffix[1:] in each.extensions)
+    return next(chain(by_name, by_ending), "text")
 
 
 def fence(path: str) -> str:

@@ -150,23 +150,22 @@ class Language:
 
         return Parser(self._grammar)
 
-    @cached_property
-    def definitions(self) -> Any:
+    def _query(self, text: str) -> Any:
         from tree_sitter import Query  # noqa: PLC0415
 
-        return Query(self._grammar, self.data.definitions)
+        return Query(self._grammar, text)
+
+    @cached_property
+    def definitions(self) -> Any:
+        return self._query(self.data.definitions)
 
     @cached_property
     def references(self) -> Any:
-        from tree_sitter import Query  # noqa: PLC0415
-
-        return Query(self._grammar, self.data.references)
+        return self._query(self.data.references)
 
     @cached_property
     def embedded(self) -> Any:
-        from tree_sitter import Query  # noqa: PLC0415
-
-        return Query(self._grammar, self.data.embedded) if self.data.embedded else None
+        return self._query(self.data.embedded) if self.data.embedded else None
 
     @cached_property
     def _noise(self) -> list[re.Pattern[bytes]]:
@@ -263,18 +262,9 @@ _ITS_OWN = frozenset({"title", "aliases", "filenames", "shebangs", "shared"})
 
 
 @cache
-def _by_ending() -> dict[str, str]:
-    return {ending: name for name, each in languages().items() for ending in each.data.extensions}
-
-
-@cache
-def _by_name() -> dict[str, str]:
-    return {filename: name for name, each in languages().items() for filename in each.data.filenames}
-
-
-@cache
-def _by_shebang() -> dict[str, str]:
-    return {program: name for name, each in languages().items() for program in each.data.shebangs}
+def _by(key: Literal["extensions", "filenames", "shebangs"]) -> dict[str, str]:
+    """The languages' names by what their files are known by."""
+    return {claim: name for name, each in languages().items() for claim in getattr(each.data, key)}
 
 
 @cache
@@ -291,11 +281,11 @@ def language_of(path: str, head: bytes = b"") -> Language | None:
     name = PurePosixPath(path).name
     ending = name.rsplit(".", 1)[-1] if "." in name else ""
     found = next((each for each, expression in _by_text().get(ending, ()) if expression.search(head)), None)
-    found = found or _by_name().get(name) or _by_ending().get(ending)
+    found = found or _by("filenames").get(name) or _by("extensions").get(ending)
     if found is None and head.startswith(b"#!"):
         words = head.split(b"\n", 1)[0][2:].decode("utf-8", "replace").replace("/", " ").split()
         programs = [word.rstrip("0123456789.") for word in words if word != "env" and not word.startswith("-")]
-        found = next((_by_shebang()[program] for program in reversed(programs) if program in _by_shebang()), None)
+        found = next(filter(None, map(_by("shebangs").get, reversed(programs))), None)
     return languages()[found] if found else None
 
 

@@ -27,14 +27,8 @@ from codecairn.parse.nodes import name_in
 from codecairn.parse.symbols import Positions
 
 EDGES: tuple[EdgeKind, ...] = ("calls", "imports", "implements", "extends", "references")
-
-
 _LOOK_BACK = 120
-
-
 _APPLIED = (b"(", b"!(", b"![", b"!{")
-
-
 _JOINING = frozenset(".:>\\")
 """What a member's separator ends with, in any language."""
 

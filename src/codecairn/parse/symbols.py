@@ -18,11 +18,7 @@ from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.parse.language import Language
 
 _LONGEST_SIGNATURE = 600
-
-
 _LONGEST_HEAD = 8 * _LONGEST_SIGNATURE
-
-
 _LONGEST_VALUE = 160
 
 

@@ -17,7 +17,7 @@ from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.oneness import declarations, home
 from codecairn.resolve.references import CONFIDENCE, Reference, references_to
-from codecairn.resolve.values import Definition, Resolver
+from codecairn.resolve.values import Definition, Resolver, by_key
 from codecairn.roles import is_product
 from codecairn.store.version import SymbolRow, link_table
 
@@ -177,11 +177,7 @@ def _constructs(each: SymbolRow, own: SymbolRow) -> bool:
 
 
 def _calls_by_symbol(sites: list[Site]) -> dict[int, list[Site]]:
-    found: dict[int, list[Site]] = {}
-    for site in sites:
-        if site.kind == "calls":
-            found.setdefault(site.symbol, []).append(site)
-    return found
+    return by_key((site for site in sites if site.kind == "calls"), lambda site: site.symbol)
 
 
 def _edges(calls: Iterable[tuple[Node, Node, int, int, Resolver]]) -> list[Edge]:

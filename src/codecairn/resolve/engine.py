@@ -5,160 +5,45 @@ imports, then what the language shows without an import (names.py). A name after
 before the dot, whose type is found by reading that expression step by step (expressions.py): variables by their
 annotation or by what they are given, calls by what the function returns, members by their declared type (types.py),
 inherited ones through what a type extends (members.py). What cannot be told is left unbound.
-
-Every lookup is a question that is answered once. A question that waits for itself, as types and imports that lead back
-to themselves make it, has no answer on that way round; an answer that hangs on such a way is not remembered, as from
-elsewhere the same question may have another.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from codecairn.cancel import Cancel
 from codecairn.parse.facts import Site
 from codecairn.parse.kinds import CALLABLE, TYPES
-from codecairn.resolve.budget import MOST_STEPS, Budget
+from codecairn.resolve.budget import MOST_STEPS
 from codecairn.resolve.expressions import Expressions
-from codecairn.resolve.known import Known, known
 from codecairn.resolve.members import Members
-from codecairn.resolve.modules import Modules
 from codecairn.resolve.names import Names
+from codecairn.resolve.questions import Bound, Questions
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.source import Step
 from codecairn.resolve.types import Types
-from codecairn.resolve.values import Apart, Definition, Either, Elements, Local, Module, Resolver, Value
-from codecairn.store.version import SymbolRow
-from codecairn.store.view import FileRow, View
-from codecairn.words import identifiers
+from codecairn.resolve.values import Definition, Either, Elements, Local, Module, Value
+from codecairn.store.view import View
 
-_DEEPEST = 24
-"""How many questions may wait for each other."""
-_MOST_ANSWERS = 100_000
-"""Kept of one engine, some 30 MB."""
-_BYTES_A_STEP = 1_000
-"""Of a file that is opened: it is unpacked and taken apart about as fast."""
-
-
-_MOST_APART = 4
-"""How many questions that are asked apart may wait for each other, as types in types that extend such do."""
-_Answer = TypeVar("_Answer")
-
-
-class Bound(NamedTuple):
-    """What a site means: a definition and how it was found, or nothing: `is_known` where it certainly is no
-    definition of the project."""
-
-    definition: Definition | None
-    resolver: Resolver = "same_file"
-    is_known: bool = False
-    is_reached: bool = True
-    """False where the budget ended before it was found out."""
-
-
-_NOWHERE = 1 << 30
-"""Behind every question that can wait."""
 FOREIGN = Bound(None, is_known=True)
 UNBOUND = Bound(None)
 UNREACHED = Bound(None, is_reached=False)
 
 
-class Engine:
+class Engine(Questions):
+    names: Names
+    types: Types
+    members: Members
+    expressions: Expressions
+
     def __init__(self, view: View, cancel: Cancel, steps: int = MOST_STEPS) -> None:
-        self.view = view
-        self.cancel = cancel
-        self.known: Known = known(view)
-        self.modules = Modules(view, self.known)
+        super().__init__(view, cancel, steps)
         self.names = Names(self)
-        self.expressions = Expressions(self)
         self.types = Types(self)
         self.members = Members(self)
-        self.budget = Budget(cancel, steps)
-        self._waiting: dict[object, int] = {}
-        self._first = 0
-        self._leads_back_to = _NOWHERE
-        self._answers: dict[object, Any] = {}
-        self._scopes: dict[int, FileScope] = {}
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether some question waits for the answer to another."""
-        return bool(self._waiting)
-
-    def is_answered(self, question: object) -> bool:
-        """Whether it has an answer that hangs on nothing that waits."""
-        return question in self._answers
-
-    def once(self, question: object, answer: Callable[[], _Answer]) -> _Answer | None:
-        """The answer to a question; nothing where it waits for itself, or too many wait already."""
-        if question in self._answers:
-            known: _Answer = self._answers[question]
-            return known
-        if question in self._waiting or len(self._waiting) > _DEEPEST:
-            self._leads_back_to = min(self._leads_back_to, self._waiting.get(question, self._first))
-            return None
-        self.budget.step()
-        number = self._first + len(self._waiting)
-        self._waiting[question] = number
-        outer, self._leads_back_to = self._leads_back_to, _NOWHERE
-        try:
-            value = answer()
-        finally:
-            del self._waiting[question]
-            is_whole = self._leads_back_to >= number
-            self._leads_back_to = outer if is_whole else min(outer, self._leads_back_to)
-        if is_whole:
-            self._keep(question, value)
-        return value
-
-    def apart(self, question: object, answer: Callable[[], _Answer]) -> _Answer | None:
-        """The same for a question whose answer is the same whatever else waits, others of its kind excepted."""
-        others: dict[object, int] = {each: at for each, at in self._waiting.items() if isinstance(each, Apart)}
-        if question not in self._answers and (len(others) > _MOST_APART or question in others):
-            self._leads_back_to = min(self._leads_back_to, others.get(question, min(others.values())))
-            return None
-        waiting, first = self._waiting, self._first
-        self._waiting, self._first = others, first + len(waiting) - len(others)
-        try:
-            return self.once(question, answer)
-        finally:
-            self._waiting, self._first = waiting, first
-
-    def _keep(self, question: object, value: object) -> None:
-        if len(self._answers) >= _MOST_ANSWERS:
-            self._answers.clear()
-        self._answers[question] = value
-
-    def scope(self, file: int) -> FileScope:
-        if file not in self._scopes:
-            scope = self._scopes[file] = self.known.scope(self.view, file)
-            self.budget.step(1 + len(scope.source.text) // _BYTES_A_STEP)
-        return self._scopes[file]
-
-    def symbol(self, definition: Definition) -> SymbolRow:
-        return self.scope(definition.file).symbols[definition.number]
-
-    def named(self, name: str) -> list[tuple[FileRow, SymbolRow]]:
-        """Every definition of exactly this name."""
-        return self.known.named(self.view, name)
-
-    def beside(self, scope: FileScope, name: str) -> list[FileRow]:
-        """Of the files whose top-level names are seen in a file without an import, those that define a name, in their
-        order."""
-        rows = {row.id: row for row, _ in self.named(name) if self.modules.is_beside(scope, row)}
-        if len(rows) < 2:
-            return list(rows.values())
-        return [each for each in self.modules.beside(scope) if each.id in rows]
-
-    def using(self, name: str) -> list[FileRow]:
-        """The files in which a name stands; the index keeps names without their sigils."""
-        words = identifiers(name)
-        found = self.view.using(max(words, key=len)) if words else []
-        return [self.known.rows[each] for each in found if each in self.known.rows]
+        self.expressions = Expressions(self)
 
     def bind(self, scope: FileScope, site: Site) -> Bound:
         """What a site means, as far as the budget reaches."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.source import Step, split
 from codecairn.resolve.values import (
@@ -25,21 +25,16 @@ from codecairn.resolve.values import (
 )
 from codecairn.store.version import SymbolRow
 
-if TYPE_CHECKING:
-    from codecairn.resolve.engine import Engine
-
-
 _SAME = frozenset({"values", "copy", "items", "filter", "slice", "reverse", "reversed", "sort", "concat"})
 _ELEMENT = frozenset({"get", "pop", "popleft", "setdefault", "at", "find", "shift", "first", "last", "next"})
 """What containers call the methods that give a container of the same, or one of what they hold."""
 _RETURN = re.compile(r"\breturn\b[ \t]+")
-
 _NARROWED_WITHIN = 1500
 """Bytes after a test of a type in which it is taken to hold."""
 
 
 class Expressions:
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Questions) -> None:
         self._engine = engine
 
     def evaluate(self, scope: FileScope, steps: list[Step], position: int) -> Value | None:

@@ -12,13 +12,11 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
 
 from codecairn.cancel import Cancel
 from codecairn.names.qualified import module_of
 from codecairn.parse.facts import Import
 from codecairn.parse.language import languages
-from codecairn.parse.name_rules import NameRules
 from codecairn.resolve.known import Known, known
 from codecairn.resolve.modules import Modules
 from codecairn.resolve.packages import CONFIG
@@ -33,18 +31,12 @@ _NAME_WHAT_THEY_HOLD = frozenset({"crate", "package"})
 _MOST_TOUCHED = 500
 
 
-class Importer(NamedTuple):
-    row: FileRow
-    rules: NameRules
-
-
 def imported(view: View, importer: FileRow, imports: Iterable[Import]) -> list[tuple[Import, list[FileRow]]]:
     """Each of a file's imports with the files of the project that it names, itself left out."""
-    rules = rules_of(importer.language).rules
-    if rules.imports == "none":
+    if _way(importer) == "none":
         return []
     named = ImportedFiles(view, known(view))
-    return [(each, named.files(Importer(importer, rules), each)) for each in imports if each.module]
+    return [(each, named.files(importer, each)) for each in imports if each.module]
 
 
 def importers(view: View, cancel: Cancel) -> dict[str, int]:
@@ -129,41 +121,40 @@ class ImportedFiles:
     def by_path(self, path: str) -> set[int]:
         """The other files that the file of a path imports."""
         row = self.known.files[path]
-        rules = rules_of(row.language).rules
-        return self.by(Importer(row, rules)) - {row.id} if rules.imports != "none" else set()
+        return self.by(row) - {row.id} if _way(row) != "none" else set()
 
-    def by(self, importer: Importer) -> set[int]:
-        imports = {(each.module, each.name) for each in self._imports(importer.row.id) if each.module}
+    def by(self, importer: FileRow) -> set[int]:
+        imports = {(each.module, each.name) for each in self._imports(importer.id) if each.module}
         return {file for module, name in imports for file in self._files(importer, module, name)}
 
-    def files(self, importer: Importer, each: Import) -> list[FileRow]:
+    def files(self, importer: FileRow, each: Import) -> list[FileRow]:
         found = {self.known.rows[file].path for file in self._files(importer, each.module, each.name)}
-        return [self.known.files[path] for path in sorted(found - {importer.row.path})]
+        return [self.known.files[path] for path in sorted(found - {importer.path})]
 
     def _imports(self, file: int) -> list[Import]:
         return link_table(self._view.links(file)).imports
 
-    def _files(self, importer: Importer, path: str, name: str) -> Iterable[int]:
-        module, way = self._modules.named(importer, path), importer.rules.imports
+    def _files(self, importer: FileRow, path: str, name: str) -> Iterable[int]:
+        module, way = self._modules.named(importer, path), _way(importer)
         if module is None:
             return self._holders(importer, path) if way in _NAME_WHAT_THEY_HOLD else ()
         if name in ("", "*"):
             return module.files
-        key = (importer.row.language, module, name)
+        key = (importer.language, module, name)
         if key not in self._held:
             self._held[key] = self._holding(importer, module, name)
         return self._held[key]
 
-    def _holding(self, importer: Importer, module: Module, name: str) -> Iterable[int]:
-        way = importer.rules.imports
+    def _holding(self, importer: FileRow, module: Module, name: str) -> Iterable[int]:
+        way = _way(importer)
         inner = self._modules.submodule(importer, module, name) if way in _HAVE_SUBMODULES else None
         if inner is not None and not self._has(module, name):
             return inner.files
         return self._defining(module, name) if way == "package" else module.files
 
-    def _holders(self, importer: Importer, path: str) -> list[int]:
+    def _holders(self, importer: FileRow, path: str) -> list[int]:
         """The files with a type of which an import names an item: `use a::Type::Item`."""
-        before, _, last = path.rpartition("::" if importer.rules.imports == "crate" else ".")
+        before, _, last = path.rpartition("::" if _way(importer) == "crate" else ".")
         outer = self._modules.named(importer, before) if before else None
         return self._defining(outer, last) if outer is not None else []
 
@@ -181,12 +172,15 @@ class ImportedFiles:
     def _reexports(self, file: int) -> frozenset[str]:
         if file not in self._reexported:
             row = self.known.rows[file]
-            own = Importer(row, rules_of(row.language).rules)
-            others = (each for each in self._imports(file) if not self._is_itself(own, each.module))
+            others = (each for each in self._imports(file) if not self._is_itself(row, each.module))
             self._reexported[file] = frozenset(each.alias or each.name for each in others)
         return self._reexported[file]
 
-    def _is_itself(self, importer: Importer, path: str) -> bool:
+    def _is_itself(self, importer: FileRow, path: str) -> bool:
         """Whether a module imports from itself, as `from . import inner` does: what it passes on is the inner one."""
         module = self._modules.named(importer, path)
-        return module is not None and importer.row.id in module.files
+        return module is not None and importer.id in module.files
+
+
+def _way(importer: FileRow) -> str:
+    return rules_of(importer.language).rules.imports

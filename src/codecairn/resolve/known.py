@@ -7,7 +7,6 @@ other files is kept with the generation it was found in.
 from __future__ import annotations
 
 import posixpath
-from collections import defaultdict
 from collections.abc import Callable, Hashable
 from functools import cached_property
 from typing import Any, TypeVar
@@ -16,6 +15,7 @@ from codecairn.cache import Cache
 from codecairn.names.qualified import module_of
 from codecairn.resolve.packages import Manifests, manifests
 from codecairn.resolve.scope import FileScope
+from codecairn.resolve.values import by_key
 from codecairn.store.version import SymbolRow, link_table
 from codecairn.store.view import FileRow, View
 
@@ -26,7 +26,6 @@ _ROW_BYTES = 800
 """A file in the lists of a generation."""
 _ANSWER_BYTES = 300
 _Answer = TypeVar("_Answer")
-
 ASKED_FIRST: Any = object()
 """Stands for an answer that is not known: None is one."""
 _Generation = tuple[str, tuple[str, int, int, int], float | None, Callable[[str], bool]]
@@ -65,18 +64,12 @@ class Known:
 
     @cached_property
     def folders(self) -> dict[str, list[FileRow]]:
-        found: dict[str, list[FileRow]] = defaultdict(list)
-        for path, file in self.files.items():
-            found[posixpath.dirname(path)].append(file)
-        return dict(found)
+        return by_key(self.files.values(), lambda file: posixpath.dirname(file.path))
 
     @cached_property
     def namesakes(self) -> dict[str, list[FileRow]]:
         """Files by their name without the folders."""
-        found: dict[str, list[FileRow]] = defaultdict(list)
-        for path, file in self.files.items():
-            found[posixpath.basename(path)].append(file)
-        return dict(found)
+        return by_key(self.files.values(), lambda file: posixpath.basename(file.path))
 
     @cached_property
     def ancestors(self) -> frozenset[str]:
@@ -90,11 +83,8 @@ class Known:
     @cached_property
     def packages(self) -> dict[tuple[str, str], list[FileRow]]:
         """Files by language and the module they are."""
-        found: dict[tuple[str, str], list[FileRow]] = defaultdict(list)
-        for file in self.files.values():
-            if module := module_of(file):
-                found[file.language, module].append(file)
-        return dict(found)
+        found = by_key(self.files.values(), lambda file: (file.language, module_of(file)))
+        return {key: files for key, files in found.items() if key[1]}
 
     def manifests(self, view: View) -> Manifests:
         if self._manifests is None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from codecairn.names.qualified import module_of
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.known import ASKED_FIRST
+from codecairn.resolve.questions import Questions
 from codecairn.resolve.rules import rules_of
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.values import (
@@ -29,10 +30,7 @@ from codecairn.resolve.values import (
     either,
 )
 from codecairn.store.version import SymbolRow
-
-if TYPE_CHECKING:
-    from codecairn.resolve.engine import Engine
-
+from codecairn.store.view import FileRow
 
 """Ways of importing by which what a file imports is not passed on to those that import it."""
 _SPREAD = re.compile(r"[{,]\s*\.\.\.([\w$.]+)\s*[,}]")
@@ -46,7 +44,7 @@ class Lineage(NamedTuple):
 
 
 class Members:
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Questions) -> None:
         self._engine = engine
 
     def of(self, value: Value, name: str, wants: str = "any") -> Value | None:
@@ -81,18 +79,12 @@ class Members:
         if scope.rules.imports != "crate":
             return None
         around = Module((), module_of(scope.row))
-        return self._engine.modules.submodule(scope, around, self._engine.symbol(definition).path)
+        return self._engine.modules.submodule(scope.row, around, self._engine.symbol(definition).path)
 
     def of_type(self, definition: Definition, name: str, wants: str = "any") -> Definition | Outside | None:
         """A member of a type, its own or inherited; Outside where it may be one that a type outside has."""
-        key, known = ("member", definition, name, wants), self._engine.known
-        found: Definition | Outside | None = known.answer(key, ASKED_FIRST)
-        if found is not ASKED_FIRST:
-            return found
-        found = self._engine.once(key, lambda: self._search(definition, name, wants))
-        if self._engine.is_answered(key):
-            known.keep(key, found)
-        return found
+        key = ("member", definition, name, wants)
+        return self._engine.once_a_generation(key, lambda: self._search(definition, name, wants))
 
     def _search(self, definition: Definition, name: str, wants: str) -> Definition | Outside | None:
         own = self.own_member(definition, name, wants)
@@ -151,7 +143,7 @@ class Members:
         for row, each in (
             self._engine.named(name) if scope.rules.shares != "file" or scope.rules.imports == "crate" else ()
         ):
-            if self._engine.modules.is_beside(scope, row):
+            if self._engine.modules.is_beside(scope.row, row):
                 other = self._engine.scope(row.id)
                 if other.owner_path(each) == symbol.path:
                     return Definition(row.id, each.number)
@@ -229,10 +221,11 @@ class Members:
                 if (value := self.imported(scope, each, wants)) is not None:
                     return value
             for each in scope.wildcards:
-                inner = self._engine.modules.named(scope, each.module)
+                inner = self._engine.modules.named(scope.row, each.module)
                 if inner is not None and inner != module and (value := self.exported(inner, name, wants)) is not None:
                     return value
-        some = self._engine.scope(module.files[0]) if module.files else self._any_importer()
+        rows = self._engine.known.rows
+        some = rows[module.files[0]] if module.files else self._any_importer()
         return self._engine.modules.submodule(some, module, name) if some is not None else None
 
     def _defining(self, module: Module, name: str) -> Iterable[int]:
@@ -241,11 +234,10 @@ class Members:
         defining = {row.id for row, _ in self._engine.named(name)}
         return (file for file in module.files if file in defining)
 
-    def _any_importer(self) -> FileScope | None:
+    def _any_importer(self) -> FileRow | None:
         """A file of a language in which a folder without files of its own is a module."""
-        rows = self._engine.modules.files.values()
-        ids = (row.id for row in rows if rules_of(row.language).rules.imports == "dotted")
-        return next(map(self._engine.scope, ids), None)
+        rows = self._engine.known.rows.values()
+        return next((row for row in rows if rules_of(row.language).rules.imports == "dotted"), None)
 
     def imported(self, scope: FileScope, each: Import, wants: str = "any") -> Value | None:
         """What an import brings in; Outside where it is no part of the project."""
@@ -261,10 +253,10 @@ class Members:
     def _find_import(self, scope: FileScope, each: Import, wants: str) -> Value | None:
         if not each.module:
             return self.top(scope, each.name, wants)
-        module = self._engine.modules.named(scope, each.module)
+        module = self._engine.modules.named(scope.row, each.module)
         if not each.name:
             if scope.rules.imports == "dotted" and not each.alias and "." in each.module.lstrip("."):
-                module = self._engine.modules.named(scope, each.module.split(".")[0])
+                module = self._engine.modules.named(scope.row, each.module.split(".")[0])
             if module is None and scope.rules.imports == "crate":
                 return self._item(scope, each.module)
             return module if module is not None else OUTSIDE
@@ -277,7 +269,7 @@ class Members:
     def _item(self, scope: FileScope, path: str, name: str = "") -> Value | None:
         """An item of a type that an import names by its path: `use a::Type::Item`."""
         before, _, last = path.rpartition("::" if scope.rules.imports == "crate" else ".")
-        outer = self._engine.modules.named(scope, before) if before else None
+        outer = self._engine.modules.named(scope.row, before) if before else None
         found = self.exported(outer, last) if outer else None
         if found is None or not name:
             return found if found is not None else OUTSIDE

@@ -5,23 +5,14 @@ from __future__ import annotations
 import posixpath
 import re
 from fnmatch import fnmatchcase
-from typing import Protocol
 
 from codecairn.names.qualified import module_of
 from codecairn.parse.language import family, languages
 from codecairn.parse.name_rules import NameRules
 from codecairn.resolve.known import ASKED_FIRST, Known
+from codecairn.resolve.rules import rules_of
 from codecairn.resolve.values import Module
 from codecairn.store.view import FileRow, View
-
-
-class Importing(Protocol):
-    """A file in which an import stands, as far as it matters for what the import names."""
-
-    @property
-    def row(self) -> FileRow: ...
-    @property
-    def rules(self) -> NameRules: ...
 
 
 class Modules:
@@ -32,120 +23,120 @@ class Modules:
         self._declared: dict[tuple[str, str], tuple[str, str] | None] = {}
         self._first_parts: dict[tuple[str, str, str], str | None] = {}
 
-    def named(self, scope: Importing, module: str) -> Module | None:
+    def named(self, importer: FileRow, module: str) -> Module | None:
         """The module that an import in a file names; None for what is not in the project."""
-        path = scope.row.path
-        place = path if scope.rules.imports == "crate" else posixpath.dirname(path)
-        key = ("module", scope.row.language, place, module)
+        path = importer.path
+        place = path if _rules(importer).imports == "crate" else posixpath.dirname(path)
+        key = ("module", importer.language, place, module)
         found: Module | None = self._known.answer(key, ASKED_FIRST)
         if found is not ASKED_FIRST:
             return found
-        return self._known.keep(key, self._find(scope, module) if module else None)
+        return self._known.keep(key, self._find(importer, module) if module else None)
 
-    def _find(self, scope: Importing, module: str) -> Module | None:
+    def _find(self, importer: FileRow, module: str) -> Module | None:
         ways = {"dotted": self._by_dots, "path": self._by_path, "folder": self._by_folder, "crate": self._by_crate,
                 "package": self._by_package, "include": self._by_include}  # fmt: skip
-        way = ways.get(scope.rules.imports)
-        return way(scope, module) if way is not None else None
+        way = ways.get(_rules(importer).imports)
+        return way(importer, module) if way is not None else None
 
-    def beside(self, scope: Importing) -> list[FileRow]:
+    def beside(self, importer: FileRow) -> list[FileRow]:
         """The other files whose top-level names are seen in this one without an import."""
-        folder = posixpath.dirname(scope.row.path)
-        if scope.rules.shares == "folder":
+        folder = posixpath.dirname(importer.path)
+        if _rules(importer).shares == "folder":
             return [
                 each
                 for each in self._known.folders.get(folder, [])
-                if each.language == scope.row.language and each.package == scope.row.package and each != scope.row
+                if each.language == importer.language and each.package == importer.package and each != importer
             ]
-        if scope.rules.shares == "package":
+        if _rules(importer).shares == "package":
             return [
                 each
-                for each in self._known.packages.get((scope.row.language, module_of(scope.row)), [])
-                if each != scope.row
+                for each in self._known.packages.get((importer.language, module_of(importer)), [])
+                if each != importer
             ]
         return []
 
-    def is_beside(self, scope: Importing, row: FileRow) -> bool:
+    def is_beside(self, importer: FileRow, row: FileRow) -> bool:
         """Whether a file is one of those beside another; to list them all takes as long as there are files."""
-        own = scope.row
+        own = importer
         if row.language != own.language or row == own:
             return False
-        if scope.rules.shares == "folder":
+        if _rules(importer).shares == "folder":
             return posixpath.dirname(row.path) == posixpath.dirname(own.path) and row.package == own.package
-        return scope.rules.shares == "package" and bool(module := module_of(own)) and module_of(row) == module
+        return _rules(importer).shares == "package" and bool(module := module_of(own)) and module_of(row) == module
 
     # One way each.
 
-    def _by_dots(self, scope: Importing, module: str) -> Module | None:
-        folder = posixpath.dirname(scope.row.path)
+    def _by_dots(self, importer: FileRow, module: str) -> Module | None:
+        folder = posixpath.dirname(importer.path)
         dots = len(module) - len(module.lstrip("."))
         parts = [part for part in module.lstrip(".").split(".") if part]
         if dots:
             for _ in range(dots - 1):
                 folder = posixpath.dirname(folder)
-            return self._at(scope, posixpath.join(folder, *parts))
-        root = self._root(scope, folder, parts[0])
-        return self._at(scope, posixpath.join(root, *parts)) if root is not None else None
+            return self._at(importer, posixpath.join(folder, *parts))
+        root = self._root(importer, folder, parts[0])
+        return self._at(importer, posixpath.join(root, *parts)) if root is not None else None
 
-    def _root(self, scope: Importing, folder: str, first: str) -> str | None:
+    def _root(self, importer: FileRow, folder: str, first: str) -> str | None:
         """Where the first part of an absolute import is found that stands in a folder."""
-        key = (scope.row.language, folder, first)
+        key = (importer.language, folder, first)
         if key not in self._first_parts:
-            roots = self._roots(scope, folder)
+            roots = self._roots(importer, folder)
             self._first_parts[key] = next(
-                (root for root in roots if self._at(scope, posixpath.join(root, first))), None
+                (root for root in roots if self._at(importer, posixpath.join(root, first))), None
             )
         return self._first_parts[key]
 
-    def _roots(self, scope: Importing, folder: str) -> list[str]:
+    def _roots(self, importer: FileRow, folder: str) -> list[str]:
         """Where absolute imports are looked for: the folders above that are no packages, and `src` in them; at last the
         project itself, even where it has become one."""
         roots = []
         while True:
             if not folder or not any(posixpath.join(folder, f"{index}{ending}") in self.files
-                       for index in scope.rules.index for ending in scope.rules.endings):  # fmt: skip
+                       for index in _rules(importer).index for ending in _rules(importer).endings):  # fmt: skip
                 roots += [folder, posixpath.join(folder, "src")]
             if not folder:
                 return roots
             folder = posixpath.dirname(folder)
 
-    def _at(self, scope: Importing, base: str) -> Module | None:
+    def _at(self, importer: FileRow, base: str) -> Module | None:
         base = posixpath.normpath(base) if base else ""
         base = "" if base == "." else base
-        for ending in scope.rules.endings:
+        for ending in _rules(importer).endings:
             if f"{base}{ending}" in self.files:
                 return Module((self.files[f"{base}{ending}"].id,))
-        for index in scope.rules.index:
-            for ending in scope.rules.endings:
+        for index in _rules(importer).index:
+            for ending in _rules(importer).endings:
                 path = f"{base}/{index}{ending}" if base else f"{index}{ending}"
                 if path in self.files:
                     return Module((self.files[path].id,), base)
-        is_folder = scope.rules.imports == "dotted" and base in self._known.ancestors
+        is_folder = _rules(importer).imports == "dotted" and base in self._known.ancestors
         return Module((), base) if is_folder else None
 
-    def _by_path(self, scope: Importing, module: str) -> Module | None:
-        folder = posixpath.dirname(scope.row.path)
+    def _by_path(self, importer: FileRow, module: str) -> Module | None:
+        folder = posixpath.dirname(importer.path)
         if module.startswith("."):
-            return self._script(scope, posixpath.join(folder, module))
+            return self._script(importer, posixpath.join(folder, module))
         places = self._known.manifests(self._view).places(folder, module)
-        return next((found for place in places if (found := self._script(scope, place)) is not None), None)
+        return next((found for place in places if (found := self._script(importer, place)) is not None), None)
 
-    def _script(self, scope: Importing, base: str) -> Module | None:
-        ending = max((each for each in scope.rules.endings if base.endswith(each)), key=len, default="")
+    def _script(self, importer: FileRow, base: str) -> Module | None:
+        ending = max((each for each in _rules(importer).endings if base.endswith(each)), key=len, default="")
         bare = base.removesuffix(ending)
-        found = self._at(scope, bare) or (self._at(scope, base) if bare != base else None)
+        found = self._at(importer, bare) or (self._at(importer, base) if bare != base else None)
         whole = self.files.get(posixpath.normpath(base)) if found is None else None
-        return Module((whole.id,)) if whole and family(whole.language) == family(scope.row.language) else found
+        return Module((whole.id,)) if whole and family(whole.language) == family(importer.language) else found
 
-    def _by_folder(self, scope: Importing, module: str) -> Module | None:
-        found = self._module_around(scope.rules, posixpath.dirname(scope.row.path))
+    def _by_folder(self, importer: FileRow, module: str) -> Module | None:
+        found = self._module_around(_rules(importer), posixpath.dirname(importer.path))
         if found is None:
             return None
         prefix, root = found
         if module != prefix and not module.startswith(f"{prefix}/"):
             return None
         folder = posixpath.join(root, module[len(prefix) :].strip("/"))
-        language, beside = scope.row.language, self._known.folders.get(folder.strip("/"), [])
+        language, beside = importer.language, self._known.folders.get(folder.strip("/"), [])
         files = tuple(each.id for each in beside if each.language == language and not _is_test_file(each))
         return Module(files) if files else None
 
@@ -166,9 +157,9 @@ class Modules:
         self._declared.update(dict.fromkeys(passed, found))
         return found
 
-    def _by_crate(self, scope: Importing, module: str) -> Module | None:
-        own = [part for part in module_of(scope.row).split("::") if part]
-        crate = [] if scope.row.path.startswith("src/") else own[:1]
+    def _by_crate(self, importer: FileRow, module: str) -> Module | None:
+        own = [part for part in module_of(importer).split("::") if part]
+        crate = [] if importer.path.startswith("src/") else own[:1]
         parts = module.split("::")
         if parts[0] == "crate":
             parts = crate + parts[1:]
@@ -179,33 +170,37 @@ class Modules:
                 own, parts = own[:-1], parts[1:]
             parts = own + parts
         for base in (parts, own + parts, crate + parts):
-            if files := self._known.packages.get((scope.row.language, "::".join(base))):
+            if files := self._known.packages.get((importer.language, "::".join(base))):
                 return Module(tuple(each.id for each in files), "::".join(base))
         return None
 
-    def _by_package(self, scope: Importing, module: str) -> Module | None:
-        files = self._known.packages.get((scope.row.language, module.strip("\\").strip(".")))
+    def _by_package(self, importer: FileRow, module: str) -> Module | None:
+        files = self._known.packages.get((importer.language, module.strip("\\").strip(".")))
         return Module(tuple(each.id for each in files)) if files else None
 
-    def _by_include(self, scope: Importing, module: str) -> Module | None:
-        module = re.sub(f"^(?:{scope.rules.prefix})", "", module)
-        near = posixpath.normpath(posixpath.join(posixpath.dirname(scope.row.path), module))
+    def _by_include(self, importer: FileRow, module: str) -> Module | None:
+        module = re.sub(f"^(?:{_rules(importer).prefix})", "", module)
+        near = posixpath.normpath(posixpath.join(posixpath.dirname(importer.path), module))
         if near in self.files:
             return Module((self.files[near].id,))
         namesakes = self._known.namesakes.get(posixpath.basename(module), [])
         ending = [file for file in namesakes if f"/{file.path}".endswith(f"/{module}")]
         return Module((ending[0].id,)) if len(ending) == 1 else None
 
-    def submodule(self, scope: Importing, module: Module, name: str) -> Module | None:
+    def submodule(self, importer: FileRow, module: Module, name: str) -> Module | None:
         if module.folder is None:
             return None
-        if scope.rules.imports == "dotted":
-            return self._at(scope, posixpath.join(module.folder, name))
+        if _rules(importer).imports == "dotted":
+            return self._at(importer, posixpath.join(module.folder, name))
         path = f"{module.folder}::{name}" if module.folder else name
-        files = self._known.packages.get((scope.row.language, path))
+        files = self._known.packages.get((importer.language, path))
         return Module(tuple(each.id for each in files), path) if files else None
 
 
 def _is_test_file(file: FileRow) -> bool:
     globs = languages()[file.language].data.test_files
     return any(fnmatchcase(posixpath.basename(file.path), glob) for glob in globs)
+
+
+def _rules(importer: FileRow) -> NameRules:
+    return rules_of(importer.language).rules

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from codecairn.names.qualified import last_part
 from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope, Variable
 from codecairn.resolve.values import (
     LOCAL,
@@ -21,10 +21,6 @@ from codecairn.resolve.values import (
 from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow
 
-if TYPE_CHECKING:
-    from codecairn.resolve.engine import Engine
-
-
 _LOOP = re.compile(r"(?:[ \t]*,[ \t]*[\w$*]+)*\)?[ \t]*(?:\bin\b|\bof\b|:?=[ \t]*range\b)[ \t]+")
 _GIVEN = re.compile(r"[ \t]*(?::[^=\n]+?)?(?:,[ \t]*\w+[ \t]*)*:?=(?![=>])\s*")
 _AS = re.compile(r"\bas\s+\(?$")
@@ -38,7 +34,7 @@ def _is_part(code: str, position: int, after: str) -> bool:
 
 
 class Names:
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Questions) -> None:
         self._engine = engine
 
     def lookup(
@@ -54,7 +50,7 @@ class Names:
             if (found := self._engine.members.top(self._engine.scope(row.id), name, wants)) is not None:
                 return found, "qualified"
         for each in scope.wildcards:
-            module = self._engine.modules.named(scope, each.module)
+            module = self._engine.modules.named(scope.row, each.module)
             if module is not None and (value := self._engine.members.exported(module, name, wants)) is not None:
                 return value, "import"
         if scope.rules.shares == "all":
@@ -67,7 +63,7 @@ class Names:
     def _first_seen(self, scope: FileScope, tops: list[tuple[FileRow, SymbolRow]]) -> Definition:
         """Of definitions of one path, that of a file which is imported, else the first by its file's path."""
         if len(tops) > 1:
-            modules = [self._engine.modules.named(scope, each.module) for each in scope.all_imports]
+            modules = [self._engine.modules.named(scope.row, each.module) for each in scope.all_imports]
             seen = {file for module in modules if module is not None for file in module.files}
             tops = sorted(tops, key=lambda each: (each[0].id not in seen, each[0].path, each[1].number))
         return Definition(tops[0][0].id, tops[0][1].number)

@@ -22,7 +22,6 @@ from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow
 
 Candidate = tuple[FileRow, SymbolRow]
-
 _STATIC = re.compile(r"\bstatic\b")
 _DEEPEST = 12
 _MOST_IMPLEMENTATIONS = 30

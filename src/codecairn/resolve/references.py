@@ -10,7 +10,8 @@ from typing import TypeVar
 
 from codecairn.parse.facts import EdgeKind, Import, Site
 from codecairn.parse.kinds import TYPES
-from codecairn.resolve.engine import Bound, Engine
+from codecairn.resolve.engine import Engine
+from codecairn.resolve.questions import Bound
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.uses import uses_of
 from codecairn.resolve.values import Definition, Instance, Resolver, Value
@@ -18,8 +19,6 @@ from codecairn.resolve.values import Definition, Instance, Resolver, Value
 CONFIDENCE: dict[Resolver, float] = {
     "same_file": 0.99, "import": 0.99, "qualified": 0.98, "receiver_type": 0.95, "unique_name": 0.6,
 }  # fmt: skip
-
-
 _BUDGET, _RECEIVER, _SCOPE = "budget", "unknown receiver", "no definition in scope"
 
 

@@ -11,11 +11,12 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from codecairn.parse.facts import Binding, Import, Site
-from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.parse.kinds import CALLABLE, HOLDERS, TYPES
 from codecairn.parse.language import languages
 from codecairn.parse.name_rules import NameRules
 from codecairn.resolve.rules import CompiledRules, rules_of
 from codecairn.resolve.source import Source, Span
+from codecairn.resolve.values import by_key
 from codecairn.store.version import LinkTable, SymbolRow
 from codecairn.store.view import FileRow
 
@@ -61,10 +62,7 @@ class FileScope:
     @cached_property
     def imports(self) -> dict[str, list[Import]]:
         """What is imported, by the name it has here."""
-        found: dict[str, list[Import]] = defaultdict(list)
-        for each in self.all_imports:
-            found["*" if each.name == "*" else self.local_name(each)].append(each)
-        return found
+        return by_key(self.all_imports, lambda each: "*" if each.name == "*" else self.local_name(each))
 
     def imports_of(self, name: str) -> list[Import]:
         """The imports in which a name is written, whatever it is called here."""
@@ -85,17 +83,11 @@ class FileScope:
 
     @cached_property
     def bindings(self) -> dict[str, list[Binding]]:
-        found: dict[str, list[Binding]] = defaultdict(list)
-        for each in self._links.bindings():
-            found[each.name].append(each)
-        return found
+        return by_key(self._links.bindings(), lambda each: each.name)
 
     @cached_property
     def named(self) -> dict[str, list[SymbolRow]]:
-        found: dict[str, list[SymbolRow]] = defaultdict(list)
-        for each in self.symbols:
-            found[each.name].append(each)
-        return found
+        return by_key(self.symbols, lambda each: each.name)
 
     def owner_path(self, symbol: SymbolRow) -> str:
         """The path of what a symbol is a member of; empty at the top."""
@@ -103,20 +95,13 @@ class FileScope:
 
     @cached_property
     def types(self) -> dict[str, list[SymbolRow]]:
-        found: dict[str, list[SymbolRow]] = defaultdict(list)
-        for each in self.symbols:
-            if each.kind in TYPES or each.kind == "module":
-                found[each.path].append(each)
-        return found
+        return by_key((each for each in self.symbols if each.kind in HOLDERS), lambda each: each.path)
 
     @cached_property
     def supertypes(self) -> dict[int, list[Site]]:
         """What each type extends or implements."""
-        found: dict[int, list[Site]] = defaultdict(list)
-        for site in self._links.sites():
-            if site.kind in ("extends", "implements"):
-                found[site.symbol].append(site)
-        return found
+        heads = (site for site in self._links.sites() if site.kind in ("extends", "implements"))
+        return by_key(heads, lambda site: site.symbol)
 
     @cached_property
     def tests(self) -> dict[str, list[tuple[int, str]]]:

@@ -14,18 +14,13 @@ _OPENS = {"(": ")", "[": "]", "{": "}"}
 _NOT_NEWLINE = re.compile(r"[^\n]")
 _FARTHEST = 4000
 """Bytes of an expression that are read back from a member."""
-
-
 MARK = "\xff"
 """Stands in no text that is read as UTF-8, byte by byte; a letter to regular expressions."""
 _BETWEEN = "\n\1;=;:\1\n"
 _AFTER = 120
 """Bytes after a word in which it is seen whether it is declared there."""
-
-
 _USED = frozenset({".", "(", "["})
 """What follows a word at once where it is used, in every language whose declarations are looked for."""
-
 _PLAIN_WITHIN = 120
 _PLAIN = re.compile(r"(?<![\w$.)\]\"'`#])(@?)((?:super\(\)|[A-Za-z_$][\w$]*)(?:\.[A-Za-z_$][\w$]*)*)\.$")
 """A plain path before a dot, which is read off the text without blanking the rest of it."""

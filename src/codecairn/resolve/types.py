@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from codecairn.parse.kinds import CALLABLE, TYPES
-from codecairn.resolve.known import ASKED_FIRST
+from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.source import split
 from codecairn.resolve.values import (
@@ -26,28 +25,17 @@ from codecairn.resolve.values import (
 )
 from codecairn.store.version import SymbolRow
 
-if TYPE_CHECKING:
-    from codecairn.resolve.engine import Engine
-
-
 _NOTHING = frozenset({"None", "null", "undefined", "void", "never", "unknown", "any", "nil", ""})
 _OWN = frozenset({"Self", "this", "self", "t.Self", "te.Self", "typing.Self", "static"})
 
 
 class Types:
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Questions) -> None:
         self._engine = engine
 
     def typed(self, definition: Definition, me: Definition | None = None) -> Value | None:
         """What a variable or a field holds."""
-        key, known = ("typed", definition, me), self._engine.known
-        found: Value | None = known.answer(key, ASKED_FIRST)
-        if found is not ASKED_FIRST:
-            return found
-        value = self._engine.once(key, lambda: self._find_type(definition, me))
-        if not self._engine.is_answered(key):
-            return value  # on the way round a circle; from elsewhere more may be found
-        return known.keep(key, value)
+        return self._engine.once_a_generation(("typed", definition, me), lambda: self._find_type(definition, me))
 
     def _find_type(self, definition: Definition, me: Definition | None) -> Value | None:
         scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)

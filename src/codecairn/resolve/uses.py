@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from codecairn.cache import Cache
 from codecairn.parse.facts import Import, Site
 from codecairn.parse.language import family
-from codecairn.resolve.engine import UNREACHED, Bound, Engine
+from codecairn.resolve.engine import UNREACHED, Engine
+from codecairn.resolve.questions import Bound
 from codecairn.store.version import LinkTable, link_table, names_in
 
 _SITE_BYTES = 320

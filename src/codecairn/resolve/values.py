@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
+_Item = TypeVar("_Item")
+_Key = TypeVar("_Key")
 Resolver = Literal["same_file", "import", "qualified", "receiver_type", "unique_name"]
 
 
@@ -97,6 +99,14 @@ Value = Definition | Module | Instance | Parent | Elements | Function | Shape | 
 VARIABLES = frozenset({"var", "const", "field"})
 OUTSIDE = Outside()
 LOCAL = Local()
+
+
+def by_key(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
+    """Items in lists, by what the key gives for each."""
+    found: dict[_Key, list[_Item]] = {}
+    for each in items:
+        found.setdefault(key(each), []).append(each)
+    return found
 
 
 def either(values: Iterable[Value | None]) -> Value | None:

@@ -1,0 +1,184 @@
+"""Questions that are answered once, and the files they are about.
+
+A question that waits for itself, as types and imports that lead back to themselves make it, has no answer on that way
+round; an answer that hangs on such a way is not remembered, as from elsewhere the same question may have another.
+
+The parts that answer (names.py, types.py, members.py, expressions.py) ask each other: what they ask is declared here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from codecairn.cancel import Cancel
+from codecairn.parse.facts import Import, Site
+from codecairn.resolve.budget import Budget
+from codecairn.resolve.known import ASKED_FIRST, Known, known
+from codecairn.resolve.modules import Modules
+from codecairn.resolve.scope import FileScope
+from codecairn.resolve.source import Step
+from codecairn.resolve.values import Apart, Definition, Module, Outside, Resolver, Value
+from codecairn.store.version import SymbolRow
+from codecairn.store.view import FileRow, View
+from codecairn.words import identifiers
+
+_DEEPEST = 24
+"""How many questions may wait for each other."""
+_MOST_ANSWERS = 100_000
+"""Kept of one engine, some 30 MB."""
+_BYTES_A_STEP = 1_000
+"""Of a file that is opened: it is unpacked and taken apart about as fast."""
+_MOST_APART = 4
+"""How many questions that are asked apart may wait for each other, as types in types that extend such do."""
+_Answer = TypeVar("_Answer")
+_NOWHERE = 1 << 30
+"""Behind every question that can wait."""
+
+
+class Bound(NamedTuple):
+    """What a site means: a definition and how it was found, or nothing: `is_known` where it certainly is no
+    definition of the project."""
+
+    definition: Definition | None
+    resolver: Resolver = "same_file"
+    is_known: bool = False
+    is_reached: bool = True
+    """False where the budget ended before it was found out."""
+
+
+class NameLookup(Protocol):
+    def lookup(
+        self, scope: FileScope, name: str, position: int, wants: str = "any", *, reads: bool = True
+    ) -> tuple[Value | None, Resolver]: ...
+    def given(self, scope: FileScope, name: str, position: int) -> Value | None: ...
+    def me(self, scope: FileScope, position: int) -> Definition | None: ...
+
+
+class TypeLookup(Protocol):
+    def typed(self, definition: Definition, me: Definition | None = None) -> Value | None: ...
+    def value(self, scope: FileScope, text: str, position: int, me: Definition | None = None) -> Value | None: ...
+    def aliased(self, definition: Definition) -> Value | None: ...
+
+
+class MemberLookup(Protocol):
+    def of(self, value: Value, name: str, wants: str = "any") -> Value | None: ...
+    def of_type(self, definition: Definition, name: str, wants: str = "any") -> Definition | Outside | None: ...
+    def made(self, definition: Definition) -> Definition | None: ...
+    def top(self, scope: FileScope, name: str, wants: str = "any") -> Definition | None: ...
+    def exported(self, module: Module, name: str, wants: str = "any") -> Value | None: ...
+    def imported(self, scope: FileScope, each: Import, wants: str = "any") -> Value | None: ...
+
+
+class ExpressionLookup(Protocol):
+    def evaluate(self, scope: FileScope, steps: list[Step], position: int) -> Value | None: ...
+    def read(self, value: Value | None) -> Value | None: ...
+    def attribute(self, value: Value, name: str, *, is_called: bool) -> Value | None: ...
+    def inside(self, definition: Definition) -> int: ...
+    def called(self, value: Value | None) -> Value | None: ...
+    def returned(self, definition: Definition, me: Definition | None) -> Value | None: ...
+    def element(self, value: Value | None) -> Value | None: ...
+
+
+class Questions:
+    names: NameLookup
+    types: TypeLookup
+    members: MemberLookup
+    expressions: ExpressionLookup
+
+    def __init__(self, view: View, cancel: Cancel, steps: int) -> None:
+        self.view = view
+        self.cancel = cancel
+        self.known: Known = known(view)
+        self.modules = Modules(view, self.known)
+        self.budget = Budget(cancel, steps)
+        self._waiting: dict[object, int] = {}
+        self._first = 0
+        self._leads_back_to = _NOWHERE
+        self._answers: dict[object, Any] = {}
+        self._scopes: dict[int, FileScope] = {}
+
+    def meaning(self, scope: FileScope, site: Site) -> Bound:
+        """What a site means, where that is asked on the way to another answer."""
+        raise NotImplementedError
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether some question waits for the answer to another."""
+        return bool(self._waiting)
+
+    def once(self, question: object, answer: Callable[[], _Answer]) -> _Answer | None:
+        """The answer to a question; nothing where it waits for itself, or too many wait already."""
+        if question in self._answers:
+            known: _Answer = self._answers[question]
+            return known
+        if question in self._waiting or len(self._waiting) > _DEEPEST:
+            self._leads_back_to = min(self._leads_back_to, self._waiting.get(question, self._first))
+            return None
+        self.budget.step()
+        number = self._first + len(self._waiting)
+        self._waiting[question] = number
+        outer, self._leads_back_to = self._leads_back_to, _NOWHERE
+        try:
+            value = answer()
+        finally:
+            del self._waiting[question]
+            is_whole = self._leads_back_to >= number
+            self._leads_back_to = outer if is_whole else min(outer, self._leads_back_to)
+        if is_whole:
+            self._keep(question, value)
+        return value
+
+    def once_a_generation(self, question: Hashable, answer: Callable[[], _Answer]) -> _Answer | None:
+        """The same for a question whose answer later questions can use; one found on the way round a circle is not
+        kept, as from elsewhere more may be found."""
+        found: _Answer | None = self.known.answer(question, ASKED_FIRST)
+        if found is not ASKED_FIRST:
+            return found
+        value = self.once(question, answer)
+        return self.known.keep(question, value) if question in self._answers else value
+
+    def apart(self, question: object, answer: Callable[[], _Answer]) -> _Answer | None:
+        """The same for a question whose answer is the same whatever else waits, others of its kind excepted."""
+        others: dict[object, int] = {each: at for each, at in self._waiting.items() if isinstance(each, Apart)}
+        if question not in self._answers and (len(others) > _MOST_APART or question in others):
+            self._leads_back_to = min(self._leads_back_to, others.get(question, min(others.values())))
+            return None
+        waiting, first = self._waiting, self._first
+        self._waiting, self._first = others, first + len(waiting) - len(others)
+        try:
+            return self.once(question, answer)
+        finally:
+            self._waiting, self._first = waiting, first
+
+    def _keep(self, question: object, value: object) -> None:
+        if len(self._answers) >= _MOST_ANSWERS:
+            self._answers.clear()
+        self._answers[question] = value
+
+    def scope(self, file: int) -> FileScope:
+        if file not in self._scopes:
+            scope = self._scopes[file] = self.known.scope(self.view, file)
+            self.budget.step(1 + len(scope.source.text) // _BYTES_A_STEP)
+        return self._scopes[file]
+
+    def symbol(self, definition: Definition) -> SymbolRow:
+        return self.scope(definition.file).symbols[definition.number]
+
+    def named(self, name: str) -> list[tuple[FileRow, SymbolRow]]:
+        """Every definition of exactly this name."""
+        return self.known.named(self.view, name)
+
+    def beside(self, scope: FileScope, name: str) -> list[FileRow]:
+        """Of the files whose top-level names are seen in a file without an import, those that define a name, in their
+        order."""
+        rows = {row.id: row for row, _ in self.named(name) if self.modules.is_beside(scope.row, row)}
+        if len(rows) < 2:
+            return list(rows.values())
+        return [each for each in self.modules.beside(scope.row) if each.id in rows]
+
+    def using(self, name: str) -> list[FileRow]:
+        """The files in which a name stands; the index keeps names without their sigils."""
+        words = identifiers(name)
+        found = self.view.using(max(words, key=len)) if words else []
+        return [self.known.rows[each] for each in found if each in self.known.rows]
