@@ -26,7 +26,7 @@ from codecairn.store.view import View
 from codecairn.text import one_line
 from codecairn.tools import Call, render
 from codecairn.tools.diff import ChangedSymbol, DiffContext
-from codecairn.tools.views import glance, newest
+from codecairn.tools.inquiry import glance
 
 _MOST_TOUCHED, _MOST_RULES = 20, 8
 _TOUCHED = "What it changes, the most called first"
@@ -167,7 +167,7 @@ def _known(call: Call, project: Project, changes: BranchChanges) -> str:
     def answer(view: View | None) -> str:
         return discovery_section(rows, lambda row: verdict(row, view, project.root))
 
-    return newest(glance(call, project), project, answer) or answer(None)
+    return glance(call, project).answer(answer) or answer(None)
 
 
 def _refs(call: Call, typed: str) -> list[str]:

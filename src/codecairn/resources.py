@@ -29,7 +29,7 @@ from codecairn.project import Project
 from codecairn.store.discoveries import DiscoveryRow
 from codecairn.store.view import View
 from codecairn.tools import Call
-from codecairn.tools.views import glance, looked_at, newest, unindexed
+from codecairn.tools.inquiry import glance, inquire
 
 MIME_TYPE = "text/markdown"
 _VARIABLE = "{name}"
@@ -78,31 +78,32 @@ def known_of(call: Call, project: Project, view: View) -> Known:
 def read_overview(call: Call, variable: str = "") -> str:
     del variable
     project = call.project
-    stands = looked_at(call, project)
+    inquiry = inquire(call, project)
     found = manifests(project.root, project.guard)
 
     def answer(view: View) -> str:
         known = known_of(call, project, view)
         value = overview(view, known.survey, known.uses, known.churn, found, known.catalog)
-        return overview_page(value, [_discoveries(project, view, project.discoveries.all())], stands)
+        return overview_page(value, [_discoveries(project, view, project.discoveries.all())], inquiry.stands)
 
-    page = newest(stands, project, answer)
-    return page if page is not None else bare_page(project.name, readme_of(project.root, project.guard), found, stands)
+    page = inquiry.answer(answer)
+    return (
+        page
+        if page is not None
+        else bare_page(project.name, readme_of(project.root, project.guard), found, inquiry.stands)
+    )
 
 
 def read_module(call: Call, name: str) -> str:
     project = call.project
-    stands = looked_at(call, project)
+    inquiry = inquire(call, project)
 
     def answer(view: View) -> str:
         pages = module_pages(view, known_of(call, project, view), name, call.cancel)
         about = [each for each in project.discoveries.all() if _is_about(each, pages)]
-        return module_page(pages, [_discoveries(project, view, about)], stands)
+        return module_page(pages, [_discoveries(project, view, about)], inquiry.stands)
 
-    page = newest(stands, project, answer)
-    if page is None:
-        raise unindexed(project, stands)
-    return page
+    return inquiry.require(answer)
 
 
 def _is_about(row: DiscoveryRow, pages: ModulePages) -> bool:
@@ -145,7 +146,7 @@ def listed_modules(call: Call) -> Iterator[tuple[str, str]]:
 
 def _surveyed(call: Call) -> Survey | None:
     project = call.project
-    return newest(glance(call, project), project, lambda view: survey(view, project.name))
+    return glance(call, project).answer(lambda view: survey(view, project.name))
 
 
 RESOURCES: tuple[Resource, ...] = (

@@ -174,11 +174,12 @@ def _shown(project: Project, type_: str | None = None, module: str | None = None
 
     from codecairn.cancel import Cancel
     from codecairn.index.standing import standing
+    from codecairn.tools.inquiry import Inquiry
     from codecairn.tools.memory import judged
 
     with _told():
         rows = project.discoveries.all(type_, module)
-        found: list[Discovery] = judged(project, standing(project.index, Cancel()), rows)
+        found: list[Discovery] = judged(Inquiry(project, standing(project.index, Cancel())), rows)
     listed: list[dict[str, Any]] = msgspec.to_builtins(found)
     return listed
 

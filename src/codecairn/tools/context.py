@@ -13,7 +13,7 @@ from codecairn.links import Linked, linked
 from codecairn.memory.search import Asked, Found, Searched, search_context
 from codecairn.project import Project
 from codecairn.tools import Call, context_text, tool
-from codecairn.tools.views import Ref, UnlistedRoot, looked_at, project_of
+from codecairn.tools.inquiry import Inquiry, Ref, UnlistedRoot, inquire, project_of
 from codecairn.types import Wire
 
 _SHORTEST_QUERY, _LONGEST_QUERY = 3, 500
@@ -92,7 +92,7 @@ def context_search(
     scope = _scope(call, own, projectScope)
     found = search_context(
         [own, *scope.projects], asked,
-        lambda project: looked_at(call, own, ref) if project is own else _stand(call, project),
+        lambda project: inquire(call, own, ref).stands if project is own else _stand(call, project),
         lambda project: sessions.current(call.connection, project), sessions.clock(), scope.names,
     )  # fmt: skip
     ms = (time.perf_counter() - began) * 1000
@@ -100,7 +100,7 @@ def context_search(
     now = sessions.clock()
     return ContextAnswer(
         results=[_result(each, now) for each in found.results], query=query, totalFound=found.total,
-        searchTime=round(ms, 1), metadata=_metadata(found, warnings),
+        searchTime=round(ms, 1), metadata=_metadata(own, found, warnings),
     )  # fmt: skip
 
 
@@ -116,11 +116,9 @@ def _scope(call: Call, project: Project, scope: str) -> Linked:
     return found if found.projects or found.warnings else Linked(warnings=["No projects are linked to this one."])
 
 
-def _metadata(found: Searched, warnings: list[str]) -> dict[str, Any]:
+def _metadata(project: Project, found: Searched, warnings: list[str]) -> dict[str, Any]:
     is_cut = found.is_capped or len(found.results) < found.total
-    said = found.stands.metadata("truncated" if is_cut else "complete")
-    every = [*found.stands.warnings, *found.warnings, *warnings]
-    return {**said, "warnings": every} if every else said
+    return Inquiry(project, found.stands).metadata([*found.warnings, *warnings], is_cut=is_cut)
 
 
 def _result(found: Found, now: float) -> ContextResult:

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct, structs
 from codecairn.errors import CairnError, OverlayNotReady, ParseFailed, RefNotFound
 from codecairn.files.read import FileText, extent_of, numbered, read_at, read_here
 from codecairn.files.roles import role_of
-from codecairn.index.standing import LIVE, Standing
+from codecairn.index.standing import LIVE
 from codecairn.parse.deadline import SlowParse
 from codecairn.parse.tags import Imports, extract, imports_in
 from codecairn.paths import module_name
@@ -24,9 +24,9 @@ from codecairn.source.refs import resolve
 from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
 from codecairn.tools.cut import budget, encoded
+from codecairn.tools.inquiry import Inquiry, Ref, UnlistedRoot, inquire, project_of
 from codecairn.tools.nearby import suggesting_paths
 from codecairn.tools.outline import OutlineSymbol, nested_symbols
-from codecairn.tools.views import Ref, UnlistedRoot, looked_at, newest, project_of
 
 _MOST_DEPENDENCIES = 200
 _MOST_CHARACTERS = 500_000
@@ -178,35 +178,29 @@ class _Loaded:
 
 def _loaded(reader: _Reader, file: FileText) -> _Loaded:
     imports = _imports(file)
-    stands, missing = _indexed(reader)
+    inquiry, missing = _inquire(reader)
     if imports is None:
-        return _Loaded(metadata=stands.metadata())
+        return _Loaded(metadata=inquiry.metadata())
     row = FileRow(-1, file.path, file.language, imports.package, len(file.lines))
-    found = newest(stands, reader.project, lambda view: _resolved(view, row, imports))
+    found = inquiry.answer(lambda view: _resolved(view, row, imports))
     if found is None:
         modules = list(dict.fromkeys(each.module for each in imports.names if each.module))
-        return _Loaded(
-            unresolved=modules, metadata=_warned(stands, ["The imports were not resolved: there is no index to ask."])
-        )
+        remark = "The imports were not resolved: there is no index to ask."
+        return _Loaded(unresolved=modules, metadata=inquiry.metadata([remark]))
     dependencies = list(_dependencies(reader, found.paths[:_MOST_DEPENDENCIES]))
     left_out = len(found.paths) - len(dependencies)
     warnings = [*missing, *_remarks(imports, left_out)]
     is_cut = left_out > 0 or any(each.omitted == _NO_ROOM for each in dependencies)
-    return _Loaded(dependencies, found.external, found.unresolved, _warned(stands, warnings, is_cut=is_cut))
+    return _Loaded(dependencies, found.external, found.unresolved, inquiry.metadata(warnings, is_cut=is_cut))
 
 
-def _warned(stands: Standing, warnings: list[str], *, is_cut: bool = False) -> dict[str, Any]:
-    said = stands.metadata("truncated" if is_cut else "complete")
-    return {**said, "warnings": [*stands.warnings, *warnings]} if warnings else said
-
-
-def _indexed(reader: _Reader) -> tuple[Standing, list[str]]:
-    """The index of the ref that is read; where there is none that of the working tree, which is said."""
+def _inquire(reader: _Reader) -> tuple[Inquiry, list[str]]:
+    """Ask the index of the ref that is read; where there is none ask that of the working tree, and say so."""
     try:
-        return looked_at(reader.call, reader.project, reader.ref), []
+        return inquire(reader.call, reader.project, reader.ref), []
     except (RefNotFound, OverlayNotReady) as error:
         remark = f"{error.message}: the imports were resolved by the index of the working tree."
-        return looked_at(reader.call, reader.project, LIVE), [remark]
+        return inquire(reader.call, reader.project, LIVE), [remark]
 
 
 def _remarks(imports: Imports, left_out: int) -> list[str]:

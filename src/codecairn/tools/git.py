@@ -15,8 +15,8 @@ from codecairn.history.log import LogQuery
 from codecairn.reading import DEFAULT_CHARACTERS, MOST_CHARACTERS, Printer
 from codecairn.tools import Call, render, tool
 from codecairn.tools.cursor import Cursor
+from codecairn.tools.inquiry import UnlistedRoot, project_of
 from codecairn.tools.nearby import suggesting_paths
-from codecairn.tools.views import UnlistedRoot, project_of
 from codecairn.types import Blame, CommitList, Diff
 
 # The bound is in the schema; breaking it is answered with the range itself rather than with the schema's words.

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, structs
 
 from codecairn.errors import NoEdgesAvailable
-from codecairn.index.standing import Standing
 from codecairn.rank.explain import SHORT_KINDS
 from codecairn.rank.filters import module_of, qualified_name
 from codecairn.reading.references import print_graph
@@ -22,10 +21,10 @@ from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.cut import budget
+from codecairn.tools.inquiry import Inquiry, Ref, Workspace, inquire, project_of
 from codecairn.tools.nearby import suggesting_names
-from codecairn.tools.references import ReferredSymbol, bounded, referred, weigh
+from codecairn.tools.references import NOT_ALL, ReferredSymbol, referred, weigh
 from codecairn.tools.symbols import SymbolName, check_name
-from codecairn.tools.views import Ref, Workspace, looked_at, newest, project_of, unindexed
 
 _ROW = 110
 """Characters of an edge or of a node, beside its names."""
@@ -78,8 +77,7 @@ def get_call_graph(
     ref: Ref = None,
 ) -> CallGraph:
     """Who calls a function and what it calls, up to `depth` calls away. Use it to see what a change reaches."""
-    project = project_of(call, workspace)
-    stands = looked_at(call, project, ref)
+    inquiry = inquire(call, project_of(call, workspace), ref)
     check_name(symbol_name)
     offset = offset_of(cursor)
 
@@ -90,13 +88,10 @@ def get_call_graph(
         walk = Walk()
         edges = Calls(engine).walk(root, direction, depth, walk)
         page = _page(engine, edges, offset, limit)
-        graph = _answered(engine, root, walk, page, stands)
+        graph = _answered(engine, root, walk, page, inquiry)
         return structs.replace(graph, candidates=[referred(engine, each) for each, _ in others] or None)
 
-    found = newest(stands, project, answer)
-    if found is None:
-        raise unindexed(project, stands, NoEdgesAvailable)
-    return found
+    return inquiry.require(answer, NoEdgesAvailable)
 
 
 @dataclass(frozen=True)
@@ -119,7 +114,7 @@ def _page(engine: Engine, edges: Iterator[Edge], offset: int, limit: int) -> _Pa
     return _Page(page, None)
 
 
-def _answered(engine: Engine, root: Definition, walk: Walk, page: _Page, stands: Standing) -> CallGraph:
+def _answered(engine: Engine, root: Definition, walk: Walk, page: _Page, inquiry: Inquiry) -> CallGraph:
     first = next(iter(walk.depths))
     met = dict.fromkeys([first, *(each for edge in page.edges for each in (edge.caller, edge.callee))])
     ids = {node: number for number, node in enumerate(sorted(met, key=lambda each: abs(walk.depths[each])))}
@@ -134,7 +129,9 @@ def _answered(engine: Engine, root: Definition, walk: Walk, page: _Page, stands:
             for each in page.edges
         ],
         unresolved_count=walk.unbound.unresolved, external_count=walk.unbound.external,
-        metadata=bounded(stands.metadata("complete" if page.after is None else "truncated"), is_whole=walk.is_whole),
+        metadata=inquiry.metadata(
+            () if walk.is_whole else [NOT_ALL], is_cut=page.after is not None, is_whole=walk.is_whole
+        ),
         next_cursor=None if page.after is None else str(page.after),
     )  # fmt: skip
 

@@ -23,7 +23,7 @@ from codecairn.source.refs import is_repository
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.files import commit_for
-from codecairn.tools.views import Ref, UnlistedRoot, project_of
+from codecairn.tools.inquiry import Ref, UnlistedRoot, project_of
 
 TIMEOUT_S = 10.0
 Around = Annotated[int, Meta(ge=0, le=10)]

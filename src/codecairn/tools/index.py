@@ -22,8 +22,8 @@ from codecairn.store.lexical import size_of
 from codecairn.store.schema import SCHEMA
 from codecairn.text import number_of
 from codecairn.tools import Call, tool
+from codecairn.tools.inquiry import Inquiry, UnlistedRoot, project_of
 from codecairn.tools.readiness import Progress
-from codecairn.tools.views import UnlistedRoot, project_of
 
 _MOST_ERRORS = 100
 ProjectPath = Annotated[Annotated[str, Meta(min_length=1)] | None, Meta(description="Project root, absolute")]
@@ -80,24 +80,15 @@ def index_codebase(
     tip = tip_of(project.git, ref, call.cancel) if ref not in (None, LIVE) else None
     report = index.index(options, force=force_reindex, cancel=call.cancel, progress=Progress(call), ref=tip)
     index.settle(call.cancel)
-    stands = standing(index, call.cancel, tip.name if tip else None)
+    inquiry = Inquiry(project, standing(index, call.cancel, tip.name if tip else None))
     errors = [FailedFile(file=file, error=why) for file, why in sorted({**report.broken, **report.failed}.items())]
+    is_cut = len(errors) > _MOST_ERRORS
     return Indexed(
         success=True, project_id=project_id(project), statistics=_statistics(project, report),
         skipped=[SkippedFiles(reason=reason, count=count) for reason, count in sorted(report.skipped.items())],
         errors=errors[:_MOST_ERRORS], message=_message(report),
-        metadata=_said(stands, report, is_cut=len(errors) > _MOST_ERRORS),
+        metadata=inquiry.metadata(report.warnings, is_cut=is_cut, **({"safety_limit_applied": True} if is_cut else {})),
     )  # fmt: skip
-
-
-def _said(stands: Standing, report: Report, *, is_cut: bool) -> dict[str, Any]:
-    warnings = [*stands.warnings, *report.warnings]
-    said = stands.metadata("truncated" if is_cut else "complete")
-    return {
-        **said,
-        **({"warnings": warnings} if warnings else {}),
-        **({"safety_limit_applied": True} if is_cut else {}),
-    }
 
 
 def _statistics(project: Project, report: Report) -> IndexStatistics:

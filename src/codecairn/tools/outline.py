@@ -22,8 +22,8 @@ from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.cut import budget
+from codecairn.tools.inquiry import Ref, Workspace, inquire, project_of
 from codecairn.tools.nearby import known_paths
-from codecairn.tools.views import Ref, Workspace, newest, project_of, ready, unindexed
 
 _AROUND_ROWS = 1_500
 """Characters of an answer that are no symbols."""
@@ -101,18 +101,14 @@ def get_file_outline(
 ) -> Outline:
     """The symbols of a file or folder with their lines. Use it before reading a long file."""
     project = project_of(call, workspace)
-    stands = ready(call, project, ref)
+    inquiry = inquire(call, project, ref)
     given, offset = project.guard.inside(path), offset_of(cursor)
-    page = newest(stands, project, lambda view: _page(view, project, given, offset, limit))
-    if page is None:
-        raise unindexed(project, stands)
-    metadata = stands.metadata("complete" if page.after is None else "truncated")
-    if page.complaint:
-        metadata["warnings"] = [*stands.warnings, page.complaint]
+    page = inquiry.require(lambda view: _page(view, project, given, offset, limit))
+    is_cut, warnings = page.after is not None, [page.complaint] if page.complaint else []
     return Outline(
         path=given, files=page.files, folders=page.folders, total_symbols=page.total_symbols,
         total_files=page.total_files, files_without_symbols=page.empty,
-        metadata=metadata, next_cursor=None if page.after is None else str(page.after),
+        metadata=inquiry.metadata(warnings, is_cut=is_cut), next_cursor=str(page.after) if is_cut else None,
     )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from codecairn.store.view import View
 from codecairn.text import CHARACTERS_PER_TOKEN
 from codecairn.tools import Call, tool
 from codecairn.tools.cut import encoded
-from codecairn.tools.views import Ref, Workspace, epoch, newest, project_of, ready, unindexed
+from codecairn.tools.inquiry import Ref, Workspace, inquire, project_of
 
 _LONGEST_TASK = 2_000
 # The bounds are in the schema; breaking them has an error of its own.
@@ -60,21 +60,18 @@ def build_context_pack(
         reason = f"{LEAST_TOKENS} to {MOST_TOKENS}, not {max_tokens}"
         raise InvalidMaxTokens(f"max_tokens: {reason}", param="max_tokens", reason=reason)
     project = project_of(call, workspace)
-    stands = ready(call, project, ref)
+    inquiry = inquire(call, project, ref)
 
     def packed(view: View) -> ContextPack:
-        found, _ = project.searcher.ranked(view, epoch(stands), Question(task))
-        known = partial(_written, project, view, epoch(stands), task)
+        found, _ = project.searcher.ranked(view, inquiry.epoch, Question(task))
+        known = partial(_written, project, view, inquiry.epoch, task)
         materials = Gatherer(view, task, call.cancel).gathered(found.results, known)
-        metadata = stands.metadata()
-        if said := [*stands.warnings, *found.warnings]:
-            metadata["warnings"] = [each[:_LONGEST_WARNING] for each in said]
+        metadata = inquiry.metadata(found.warnings)
+        if "warnings" in metadata:
+            metadata["warnings"] = [each[:_LONGEST_WARNING] for each in metadata["warnings"]]
         return _packed(materials, max_tokens, metadata)  # the materials read from the view as they are packed
 
-    pack = newest(stands, project, packed)
-    if pack is None:
-        raise unindexed(project, stands)
-    return pack
+    return inquiry.require(packed)
 
 
 def _written(project: Project, view: View, epoch_: str, task: str, paths: set[str]) -> Iterator[Written]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, Struct, structs
 
 from codecairn.beside import place_of
 from codecairn.errors import InvalidInput, NoEdgesAvailable
-from codecairn.index.standing import Standing
 from codecairn.rank.explain import SHORT_KINDS
 from codecairn.rank.filters import module_of, qualified_name
 from codecairn.reading.references import kind_order, print_references
@@ -24,15 +22,15 @@ from codecairn.source.walk import is_test
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
+from codecairn.tools.inquiry import Ref, Workspace, clamp, inquire, project_of
 from codecairn.tools.nearby import suggesting_names
-from codecairn.tools.views import Ref, Workspace, clamped, looked_at, newest, project_of, unindexed
 
 EdgeType = Literal["imports", "calls", "implements", "extends", "references"]
 SymbolName = Annotated[
     str, Meta(description="Bare or qualified: pkg.Type.method, mod::fn, a/b.ts:fn", min_length=1, max_length=500)
 ]
 _MOST_REFERENCES = 1000
-_NOT_ALL = "Not every use of the name was looked into: that takes more steps than one answer may; ask again to go on"
+NOT_ALL = "Not every use of the name was looked into: that takes more steps than one answer may; ask again to go on"
 _LONGEST_CONTEXT = 400
 """Characters; of a longer line the part around the reference is shown."""
 
@@ -107,24 +105,22 @@ def find_references(
     up equal names."""
     if line is not None and path is None:
         raise InvalidInput("A line needs its path", param="path", reason="line is given without path")
-    project = project_of(call, workspace)
-    stands = looked_at(call, project, ref)
+    inquiry = inquire(call, project_of(call, workspace), ref)
     offset = offset_of(cursor)
-    limit, clamping = clamped(limit, _MOST_REFERENCES)
-    stands = replace(stands, warnings=[*stands.warnings, *clamping])
+    limit, clamping = clamp(limit, _MOST_REFERENCES)
 
     def answer(view: View) -> References:
         engine = Engine(view, call.cancel)
         with suggesting_names(view, symbol_name):
             (target, uses), *others = weigh(engine, meanings(engine, symbol_name, path, line))
         share, rows = _share(limit, len(others)) if not offset else limit, _rows(engine, uses, kind)
-        page = _answered(engine, target, stands, rows, offset, share, include_unresolved=include_unresolved)
+        page = _answered(engine, target, rows, offset, share, include_unresolved=include_unresolved)
+        warnings = clamping if uses.is_whole else [*clamping, NOT_ALL]
+        is_cut = page.next_cursor is not None
+        page = structs.replace(page, metadata=inquiry.metadata(warnings, is_cut=is_cut, is_whole=uses.is_whole))
         return page if offset or not others else _with_candidates(engine, page, others, kind, share)
 
-    found = newest(stands, project, answer)
-    if found is None:
-        raise unindexed(project, stands, NoEdgesAvailable)
-    return found
+    return inquiry.require(answer, NoEdgesAvailable)
 
 
 def weigh(engine: Engine, found: list[Meaning]) -> list[tuple[Definition, Found]]:
@@ -182,9 +178,8 @@ def _of_kind(rows: list[_Place], kind: str | None) -> list[_Place]:
 
 
 def _answered(
-    engine: Engine, target: Definition, stands: Standing, found: Found, offset: int, limit: int,
-    *, include_unresolved: bool,
-) -> References:  # fmt: skip
+    engine: Engine, target: Definition, found: Found, offset: int, limit: int, *, include_unresolved: bool
+) -> References:
     """A page of both lists: the cursor counts along the two side by side."""
     bound, unbound = found.references, found.unresolved
     after = offset + limit
@@ -197,7 +192,7 @@ def _answered(
         ],
         total_references=len(bound), unresolved_count=len(unbound),
         unresolved_reasons=dict(Counter(each.reason for each in unbound).most_common()) or None,
-        metadata=bounded(stands.metadata("truncated" if is_cut else "complete"), is_whole=found.is_whole),
+        metadata={},
         unresolved=[
             UnresolvedRow(**_place(engine, each), reason=each.reason)
             for each in unbound[offset:after]
@@ -208,13 +203,6 @@ def _answered(
 
 def _reference(engine: Engine, each: Reference) -> ReferenceRow:
     return ReferenceRow(**_place(engine, each), confidence=each.confidence, resolver=each.resolver)
-
-
-def bounded(metadata: dict[str, Any], *, is_whole: bool) -> dict[str, Any]:
-    """The same, with a word where the question had more to it than one answer may cost."""
-    if is_whole:
-        return metadata
-    return {**metadata, "result_completeness": "partial", "warnings": [*metadata.get("warnings", []), _NOT_ALL]}
 
 
 def referred(engine: Engine, target: Definition) -> ReferredSymbol:

@@ -17,8 +17,8 @@ from codecairn.reading.project import print_refs, print_switched
 from codecairn.source.refs import is_repository, tips, worktrees
 from codecairn.store.layers import Layer
 from codecairn.tools import Call, tool
+from codecairn.tools.inquiry import Inquiry, Workspace, glance, inquire, project_of
 from codecairn.tools.readiness import is_first_run
-from codecairn.tools.views import Workspace, glance, looked_at, project_of, unindexed
 
 
 class IndexedRef(Struct, frozen=True, kw_only=True):
@@ -43,19 +43,21 @@ class RefList(Struct, frozen=True, kw_only=True):
 def list_refs(call: Call, *, workspace: Workspace = None) -> RefList:
     """Which branches, tags and commits are indexed. Use it before work on another branch."""
     project = project_of(call, workspace)
-    stands = looked_at(call, project)
+    inquiry = inquire(call, project)
+    stands = inquiry.stands
     in_git = is_repository(project.git, call.cancel)
     refs = _refs(call, project, stands) if in_git else _only_the_files(stands)
     if not refs and (stands.layer is None or is_first_run(stands)):
-        raise _nothing_yet(project, stands)
-    return RefList(refs=refs, total_refs=len(refs), vcs_mode=in_git, metadata=stands.metadata())
+        raise _nothing_yet(inquiry)
+    return RefList(refs=refs, total_refs=len(refs), vcs_mode=in_git, metadata=inquiry.metadata())
 
 
-def _nothing_yet(project: Project, stands: Standing) -> CairnError:
+def _nothing_yet(inquiry: Inquiry) -> CairnError:
+    stands = inquiry.stands
     if is_first_run(stands) or stands.indexing == "indexing":
-        return unindexed(project, stands, OverlayNotReady)
-    remedy = unindexed(project, stands).remedy
-    return ProjectNotFound(f"Nothing is indexed at {project.root}", details=stands.warnings, remedy=remedy)
+        return inquiry.not_indexed(OverlayNotReady)
+    remedy = inquiry.not_indexed().remedy
+    return ProjectNotFound(f"Nothing is indexed at {inquiry.project.root}", details=stands.warnings, remedy=remedy)
 
 
 def _refs(call: Call, project: Project, stands: Standing) -> list[IndexedRef]:
@@ -137,9 +139,10 @@ def switch_ref(
     """Later calls without `ref` are about this one. Use it to work on a branch without a checkout."""
     project = project_of(call, workspace)
     before = call.connection.refs.get(project.root) or standing(project.index, call.cancel).ref
-    stands = glance(call, project, ref)
+    inquiry = glance(call, project, ref)
+    stands = inquiry.stands
     if stands.layer is None or stands.opened is None:
-        raise unindexed(project, stands)
+        raise inquiry.not_indexed()
     layer = stands.layer if stands.layer.name else None
     if layer is not None:
         note_ref_use(stands.opened.folder, layer, now=True)
@@ -147,7 +150,7 @@ def switch_ref(
     return SwitchedRef(
         ref=stands.ref if layer is not None else LIVE, previous_ref=before, worktree_path=path,
         status="active" if stands.freshness == "fresh" else "stale",
-        last_indexed_commit=stands.layer.head or None, metadata=_said(stands, warnings),
+        last_indexed_commit=stands.layer.head or None, metadata=inquiry.metadata(warnings),
     )  # fmt: skip
 
 
@@ -178,11 +181,6 @@ def _remember(call: Call, project: Project, layer: Layer | None) -> None:
         call.connection.refs.pop(project.root, None)
     else:
         call.connection.refs[project.root] = layer.name
-
-
-def _said(stands: Standing, warnings: list[str]) -> dict[str, Any]:
-    said = stands.metadata()
-    return {**said, "warnings": [*stands.warnings, *warnings]} if warnings else said
 
 
 def _worktree(call: Call, project: Project, layer: Layer | None) -> str | None:

@@ -21,8 +21,8 @@ from codecairn.resolve.inherited import inherited
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
+from codecairn.tools.inquiry import Ref, Workspace, inquire, project_of
 from codecairn.tools.nearby import unmatched
-from codecairn.tools.views import Ref, Workspace, newest, project_of, ready, unindexed
 
 LONGEST_NAME = 500
 _ROOM = 12_000
@@ -78,21 +78,17 @@ def find_symbol(
     ref: Ref = None,
 ) -> SymbolsFound:
     """A definition with its source, by its name or part of it. Use it instead of grepping for `def name`."""
-    project = project_of(call, workspace)
-    stands = ready(call, project, ref)
+    inquiry = inquire(call, project_of(call, workspace), ref)
     check_name(symbol_name)
     wanted = Filters(
         kinds=frozenset({_kind(kind)} if kind else ()), path_filter=checked_path(path or ""),
         language=checked_language(language) if language else "",
     )  # fmt: skip
     offset = offset_of(cursor)
-    found = newest(stands, project, lambda view: _page(view, symbol_name, wanted, offset, limit, call.cancel))
-    if found is None:
-        raise unindexed(project, stands)
-    page, total = found
+    page, total = inquiry.require(lambda view: _page(view, symbol_name, wanted, offset, limit, call.cancel))
     after = offset + len(page)
     return SymbolsFound(
-        symbols=page, total_symbols=total, metadata=stands.metadata("truncated" if after < total else "complete"),
+        symbols=page, total_symbols=total, metadata=inquiry.metadata(is_cut=after < total),
         next_cursor=str(after) if after < total else None,
     )  # fmt: skip
 
