@@ -173,7 +173,7 @@ class Projects:
     @property
     def wants_client_roots(self) -> bool:
         """Whether the client's roots would decide anything: nothing that outranks them has named a project."""
-        return self.settings.local and not self._ordered and self._hinted([self.settings.client_dir]) is None
+        return self.settings.local and not self._ordered and self._first_hint([self.settings.client_dir]) is None
 
     def current(self, client_roots: Iterable[Path] = ()) -> Project:
         """The project that calls without a path of their own are about."""
@@ -181,7 +181,7 @@ class Projects:
             return self.open(self._ordered[0])
         working = self.settings.working_dir
         named = client_roots if self.settings.local else ()
-        hinted = self._hinted([self.settings.client_dir, *named, _git_top_level(working), working])
+        hinted = self._first_hint([self.settings.client_dir, *named, _git_top_level(working), working])
         if hinted is None:
             raise ProjectNotFound(
                 f"No project: {working} is a home directory, a file-system root or a folder of repositories"
@@ -191,7 +191,7 @@ class Projects:
     def named(self, path: str, *, param: str) -> Project:
         """The project at an absolute path that a caller gave, if callers on this door may name it."""
         given = _absolute(path, param)
-        allowed = self._allowed()
+        allowed = self._roots_allowed()
         # Before looking whether it exists: what lies outside is nobody's to learn.
         if allowed is not None and not any(_lies_in(given, each) for each in allowed):
             raise Denied(
@@ -201,7 +201,7 @@ class Projects:
             )  # fmt: skip
         return self.open(self._usable(given, param))
 
-    def _allowed(self) -> list[Path] | None:
+    def _roots_allowed(self) -> list[Path] | None:
         """The folders inside which callers may name a root; None where any that the user can read will do."""
         if self.settings.roots:
             return self._ordered
@@ -247,7 +247,7 @@ class Projects:
             )  # fmt: skip
         return root
 
-    def _hinted(self, candidates: Iterable[Path | None]) -> Path | None:
+    def _first_hint(self, candidates: Iterable[Path | None]) -> Path | None:
         return next(self._hints(candidates), None)
 
     def _hints(self, candidates: Iterable[Path | None]) -> Iterator[Path]:

@@ -128,7 +128,7 @@ class _Demo:
 
         subjects = await find_subjects(ask, is_indexed=is_indexed)
         seconds = time.perf_counter() - began
-        click.echo(f"{number_of(calls, 'call')} in {seconds:.1f} s chose what to ask about: {_chosen(subjects)}.")
+        click.echo(f"{number_of(calls, 'call')} in {seconds:.1f} s chose what to ask about: {_choice(subjects)}.")
         return subjects
 
     async def show(self, question: str, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def _print_answer(text: str) -> None:
         click.echo(f"  │ … {number_of(len(lines) - _MOST_LINES, 'more line')}")
 
 
-def _chosen(subjects: Subjects) -> str:
+def _choice(subjects: Subjects) -> str:
     if subjects.function is not None:
         return f"{subjects.function.name} of {subjects.function.path}, {number_of(subjects.function.uses, 'use')}"
     if subjects.commits:

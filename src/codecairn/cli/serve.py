@@ -128,12 +128,12 @@ def _serve_http(settings: config.Settings, make: Callable[[], Any], address: str
     service = make()
     access = http.Access(where, settings.token, frozenset(host.lower() for host in hosts))
 
-    def opened(port: int) -> None:
+    def announce(port: int) -> None:
         click.echo(f"cairn: serving {where.url(port)}", err=True)
         if service.upkeep is not None:
             service.upkeep.answered()
 
-    http.serve(service, access, opened)
+    http.serve(service, access, announce)
     _leave(0)
 
 

@@ -50,7 +50,7 @@ def _heading(file: Fields, reading: Reading) -> str:
 def _row(row: Fields, reading: Reading) -> str:
     sign, role = _SIGNS[row["change_type"]]
     record = row["after"] or row["before"]
-    said = "; ".join(_said(row))
+    said = "; ".join(_remark(row))
     text = f"{reading.paint(format(row['lines']['start'], '>5'), 'dim')} {reading.paint(sign, role)} "
     text += f"{clip(one_line(record['signature']) or record['qualified_name'], _WIDEST)}"
     text += f"  ({said})" if said else ""
@@ -79,7 +79,7 @@ def _short(name: str) -> str:
     return clip(".".join(one_line(name).rpartition("/")[2].replace("::", ".").rsplit(".", 2)[-2:]), 50)
 
 
-def _said(row: Fields) -> list[str]:
+def _remark(row: Fields) -> list[str]:
     """What is worth saying of a change besides that there is one."""
     origins = [name for name in ("moved_from", "renamed_from") if row.get(name)]
     was = [f"{name.replace('_', ' ')} {one_line(row[name])}" for name in origins]

@@ -90,8 +90,8 @@ def _passage(result: Fields, words: re.Pattern[str], reading: Reading) -> Iterat
 def lines_that_matter(result: Fields, words: re.Pattern[str]) -> list[tuple[int, str]]:
     """Of a passage the lines with most words of the query, in their order; its first lines where none has any. The
     signature and the comment stand in the headline already."""
-    rest = [each for each in _numbered(result) if each[1].strip()]
-    told = _told_lines(result)
+    rest = [each for each in _number_lines(result) if each[1].strip()]
+    told = _fact_lines(result)
     rest = [each for each in rest if not _is_told(_bare(each[1]), told)] or rest
     weighed = [(_weight(text, words), number, text) for number, text in rest]
     matching = sorted((each for each in weighed if each[0]), key=lambda each: -each[0])[:_MOST_LINES]
@@ -112,7 +112,7 @@ def _is_told(line: str, told: set[str]) -> bool:
     return line in told or _MODIFIERS.sub("", line) in told
 
 
-def _told_lines(result: Fields) -> set[str]:
+def _fact_lines(result: Fields) -> set[str]:
     symbol = result["symbol"]
     if not symbol:
         return {_bare(_title(result))}
@@ -124,7 +124,7 @@ def _bare(line: str) -> str:
     return _COMMENT.sub("", line).strip().rstrip(":{ =").strip().removesuffix('"""').removesuffix("*/").strip()
 
 
-def _numbered(result: Fields) -> Iterator[tuple[int, str]]:
+def _number_lines(result: Fields) -> Iterator[tuple[int, str]]:
     """Lines with their numbers; 0 for those after an elision, which are further down than they seem."""
     text = result["content"].split("\n")
     until = text.index(ELISION) if ELISION in text else len(text)

@@ -26,7 +26,7 @@ from codecairn import redact
 from codecairn.cancel import Cancel
 from codecairn.connection import Connection
 from codecairn.errors import CairnError, RateLimited
-from codecairn.index.standing import LIVE
+from codecairn.index.standing import LIVE, standing
 from codecairn.memory.sessions import Sessions
 from codecairn.metrics import Metrics
 from codecairn.paths import printable
@@ -34,8 +34,7 @@ from codecairn.project import Project, Projects
 from codecairn.reading import Printer
 from codecairn.reading.records import print_record
 from codecairn.tools import schema
-from codecairn.tools.asked import cursors_of, looks_at, with_remark
-from codecairn.tools.cursor import MOVED, SEAL
+from codecairn.tools.cursor import MOVED, SEAL, Cursors, with_remark
 from codecairn.tools.families import FAMILIES, Form, Reply, reading_error
 
 log = logging.getLogger("codecairn.call")
@@ -65,6 +64,11 @@ class Call:
     def project(self) -> Project:
         return self.projects.current(self.connection.client_roots)
 
+    def project_in(self, arguments: Mapping[str, Any], param: str) -> Project:
+        """The project that a call's arguments name, else the current one; raises where it may not be asked."""
+        named = arguments.get(param)
+        return self.projects.named(named, param=param) if named and isinstance(named, str) else self.project
+
     def ref_for(self, project: Project, ref: str | None) -> str | None:
         """The ref asked for, else the connection's; None for the working tree."""
         asked = ref if ref is not None else self.connection.refs.get(project.root)
@@ -85,29 +89,34 @@ Step = Callable[["Tool", Call, Arguments], Any]
 @dataclass(frozen=True)
 class Tool:
     name: str
-    method: str | None
     family: str
     description: str
     handler: Handler
     params: type[msgspec.Struct]
     returns: Any
-    per_minute: int | None
-    unlogged: tuple[str, ...]
+    method: str | None = None
+    per_minute: int | None = None
+    unlogged: tuple[str, ...] = ()
     """Parameters whose values may be secret by their nature and reach no log."""
-    slow_ms: float | Callable[[Any], float] | None
+    slow_ms: float | Callable[[Any], float] | None = None
     """The longest a call should take; where that depends on what is asked, reckoned from the arguments as they came."""
-    read_only: bool
-    idempotent: bool
-    destructive: bool
-    markdown: Callable[[Any, Any], str] | None
-    fit: Callable[[Any, int], Any] | None
+    read_only: bool = True
+    idempotent: bool = True
+    destructive: bool = False
+    markdown: Callable[[Any, Any], str] | None = None
+    fit: Callable[[Any, int], Any] | None = None
     """Cuts its value to so many characters of JSON, where rows alone will not do."""
-    reading: Printer | None
+    reading: Printer | None = None
     """Prints its value for reading; the Markdown, where there is no other printer."""
 
     @property
     def metric(self) -> str:
         return self.method or self.name
+
+    @property
+    def root_param(self) -> str:
+        """The parameter that names the project."""
+        return "path" if self.family == "index" else "workspace"
 
     @cached_property
     def input_schema(self) -> dict[str, Any]:
@@ -167,7 +176,7 @@ class Registry:
 
     def call(self, tool: Tool, call: Call, arguments: Arguments) -> Reply:
         """validate → limit → page → invoke, timed and counted, and whatever comes of it in the family's envelope."""
-        reply: Reply = _folded(tool, call, arguments)
+        reply: Reply = _fold(tool, call, arguments)
         return reply
 
 
@@ -177,44 +186,20 @@ _declared: list[Tool] = []
 def tool(
     *,
     family: str,
-    method: str | None = None,
-    per_minute: int | None = None,
-    unlogged: tuple[str, ...] = (),
-    slow_ms: float | Callable[[Any], float] | None = None,
-    read_only: bool = True,
-    idempotent: bool = True,
-    destructive: bool = False,
     markdown: Callable[[Any, Any], str] | None = None,
     reading: Printer | None = None,
-    fit: Callable[[Any, int], Any] | None = None,
     into: list[Tool] = _declared,
+    **facts: Any,
 ) -> Callable[[Handler], Handler]:
-    """Declare a tool; `standard()` puts every declared one into a registry."""
+    """Declare a tool, with further facts as `Tool` names them; `standard()` puts every declared one into a registry."""
 
     def declare(handler: Handler) -> Handler:
         hints = get_type_hints(handler, include_extras=True)
         params = schema.params_struct(handler, hints, with_format=markdown is not None)
-        description = " ".join((handler.__doc__ or "").split())
-        into.append(
-            Tool(
-                name=handler.__name__,
-                method=method,
-                family=family,
-                description=description,
-                handler=handler,
-                params=params,
-                returns=hints["return"],
-                per_minute=per_minute,
-                unlogged=unlogged,
-                slow_ms=slow_ms,
-                read_only=read_only,
-                idempotent=idempotent,
-                destructive=destructive,
-                markdown=markdown,
-                fit=fit,
-                reading=reading or (None if markdown else print_record),
-            )
-        )
+        name, description = handler.__name__, " ".join((handler.__doc__ or "").split())
+        printer = reading or (None if markdown else print_record)
+        shown = {"markdown": markdown, "reading": printer, **facts}
+        into.append(Tool(name, family, description, handler, params, hints["return"], **shown))
         return handler
 
     return declare
@@ -231,7 +216,7 @@ def standard(selection: tuple[str, ...] = ()) -> Registry:
     return registry
 
 
-def _enveloped(inner: Step) -> Step:
+def _envelope(inner: Step) -> Step:
     """The edge: the one broad except. What the tool raised becomes its family's error; a bug is logged and said."""
 
     def step(tool: Tool, call: Call, arguments: Arguments) -> Reply:
@@ -261,16 +246,21 @@ def _failure(tool: Tool, call: Call, arguments: Arguments, error: CairnError) ->
 
 
 def _metadata(tool: Tool, call: Call, arguments: Arguments) -> dict[str, Any] | None:
-    """How the index stands that a failed call was about: as the tool saw it, else as it is found now."""
+    """How the index stands that a failed call was about: as the tool saw it, else as it is found now. The first that
+    can be found is told: by what the call names, by its project alone, by the served project."""
     if call.metadata is not None or not FAMILIES[tool.family].says_metadata:
         return call.metadata
-    return next((found for look in looks_at(tool, call, arguments) if (found := _or_none(look)) is not None), None)
+    given = arguments if isinstance(arguments, dict) else {}
+    ref = given["ref"] if isinstance(given.get("ref"), str) else None
+    looks = (_look(tool, call, *each) for each in ((given, ref), (given, LIVE), ({}, LIVE)))
+    return next((found for found in looks if found is not None), None)
 
 
-def _or_none(look: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
-    """What a look finds; an error must not be hidden behind another."""
+def _look(tool: Tool, call: Call, given: Mapping[str, Any], ref: str | None) -> dict[str, Any] | None:
+    """How the index stands; None where that cannot be learnt, since an error must not be hidden behind another."""
     try:
-        return look()
+        project = call.project_in(given, tool.root_param)
+        return standing(project.index, call.cancel, call.ref_for(project, ref)).metadata()
     except CairnError:
         return None
     except Exception:
@@ -278,7 +268,7 @@ def _or_none(look: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
         return None
 
 
-def _recorded(inner: Step) -> Step:
+def _record(inner: Step) -> Step:
     """Time, count and log; outside validation and limits, so that what they refuse is counted too."""
 
     def step(tool: Tool, call: Call, arguments: Arguments) -> Reply:
@@ -304,7 +294,7 @@ def _recorded(inner: Step) -> Step:
                 "call": {
                     "tool": tool.name, "door": call.door, "connection": call.connection.id, "success": error is None,
                     "duration": round(elapsed_ms, 2), "size": len(reply.text), "error": error.kind if error else None,
-                    "arguments": redact.masked_arguments(_loggable(tool, arguments)), **_found(reply),
+                    "arguments": redact.masked_arguments(_loggable(tool, arguments)), **_match_count(reply),
                 }
             },
         )  # fmt: skip
@@ -313,7 +303,7 @@ def _recorded(inner: Step) -> Step:
     return step
 
 
-def _found(reply: Reply) -> dict[str, int]:
+def _match_count(reply: Reply) -> dict[str, int]:
     count = reply.value.get("totalMatches")
     return {} if count is None else {"found": count}
 
@@ -324,7 +314,7 @@ def _loggable(tool: Tool, arguments: Arguments) -> Arguments:
     return {name: value if name not in tool.unlogged else "…" for name, value in arguments.items()}
 
 
-def _noted(inner: Step) -> Step:
+def _note(inner: Step) -> Step:
     """Note what was answered in its session, behind the call: nothing that goes wrong there is the caller's. A command
     is no connection, and has none."""
 
@@ -332,27 +322,26 @@ def _noted(inner: Step) -> Step:
         reply: Reply = inner(tool, call, arguments)
         if reply.error is None and call.door != "cli":
             given = {name: value for name, value in (arguments or {}).items() if name not in tool.unlogged}
-            named = given.get("path" if tool.family == "index" else "workspace")
-            call.registry.sessions.note(call.connection, call.projects, tool.name, named, given)
+            call.registry.sessions.note(call.connection, call.projects, tool.name, given.get(tool.root_param), given)
         return reply
 
     return step
 
 
-def _validated(inner: Step) -> Step:
+def _validate(inner: Step) -> Step:
     def step(tool: Tool, call: Call, arguments: Arguments) -> Any:
         return inner(tool, call, schema.validated(tool.params, arguments))
 
     return step
 
 
-def _paged(inner: Step) -> Step:
+def _page(inner: Step) -> Step:
     """A cursor goes in as the place it names, and comes out bound to the query it is given for."""
 
     def step(tool: Tool, call: Call, params: Any) -> Any:
         if "cursor" not in params.__struct_fields__:
             return inner(tool, call, params)
-        cursors = cursors_of(tool, call, params)
+        cursors = _cursors(tool, call, msgspec.structs.asdict(params))
         bookmark = cursors.open(params.cursor)
         inside = msgspec.structs.replace(params, cursor=bookmark.place if bookmark else None)
         value, wanted_format, arguments = inner(tool, call, inside)
@@ -366,7 +355,15 @@ def _paged(inner: Step) -> Step:
     return step
 
 
-def _limited(inner: Step) -> Step:
+def _cursors(tool: Tool, call: Call, given: dict[str, Any]) -> Cursors:
+    project = call.project_in(given, tool.root_param)
+    others = {name: value for name, value in given.items() if name not in ("ref", tool.root_param)}
+    is_about_a_ref = "ref" in given or given.get("head_ref", "none") is None
+    ref = call.ref_for(project, given.get("ref")) if is_about_a_ref else None
+    return Cursors.of(tool.name, ascii(str(project.root)), ref, others)
+
+
+def _limit(inner: Step) -> Step:
     def step(tool: Tool, call: Call, params: Arguments) -> Any:
         if tool.per_minute is not None:
             call.connection.count(tool.name, tool.per_minute)
@@ -375,12 +372,12 @@ def _limited(inner: Step) -> Step:
     return step
 
 
-def _invoked(tool: Tool, call: Call, params: msgspec.Struct) -> tuple[Any, str | None, Mapping[str, Any]]:
+def _invoke(tool: Tool, call: Call, params: msgspec.Struct) -> tuple[Any, str | None, Mapping[str, Any]]:
     arguments = {name: getattr(params, name) for name in params.__struct_fields__}
     wanted_format = arguments.pop("format") if tool.markdown else None
     return tool.handler(call, **arguments), wanted_format, arguments
 
 
-_WRAPPERS = (_recorded, _noted, _enveloped, _validated, _limited, _paged)
-_innermost: Step = _invoked
-_folded: Step = reduce(lambda inner, wrap: wrap(inner), reversed(_WRAPPERS), _innermost)
+_WRAPPERS = (_record, _note, _envelope, _validate, _limit, _page)
+_innermost: Step = _invoke
+_fold: Step = reduce(lambda inner, wrap: wrap(inner), reversed(_WRAPPERS), _innermost)

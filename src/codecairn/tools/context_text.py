@@ -26,7 +26,7 @@ def answer(value: Any, params: Mapping[str, Any]) -> str:
     room = budget(asked=params.get("limit", 0) > _ORDINARY_COUNT) - sum(map(len, head))
     sections = [_section(number, each, _facts(each)) for number, each in enumerate(value.results, 1)]
     fixed = sum(len(before) + len(after) for before, after in sections)
-    passages = _shared([each.content for each in value.results], room - fixed)
+    passages = _share([each.content for each in value.results], room - fixed)
     drawn = [
         "\n\n".join(filter(None, (before, _passage(each, part), after)))
         for each, part, (before, after) in zip(value.results, passages, sections, strict=True)
@@ -94,18 +94,18 @@ def _passage(each: Any, text: str) -> str:
     return "\n".join(f"> {one_line(line)}".rstrip() for line in text.split("\n")) + more
 
 
-def _shared(contents: list[str], room: float) -> list[str]:
+def _share(contents: list[str], room: float) -> list[str]:
     """Each text as far as its share of the room goes, to the end of a line; what short ones leave, others get."""
     left, waiting = room, sorted(range(len(contents)), key=lambda at: len(contents[at]))
     parts = dict[int, str]()
     for done, at in enumerate(waiting):
         share = max(_LEAST_PASSAGE, int(left / (len(waiting) - done)))
-        parts[at] = _clipped(contents[at], share)
+        parts[at] = _clip(contents[at], share)
         left -= len(parts[at])
     return [parts[at] for at in range(len(contents))]
 
 
-def _clipped(text: str, most: int) -> str:
+def _clip(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     whole = text.rfind("\n", 0, most)

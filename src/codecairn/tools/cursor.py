@@ -59,7 +59,7 @@ class Cursors:
     def open(self, cursor: str | None) -> Bookmark | None:
         if cursor is None:
             return None
-        raw = _decoded(cursor)
+        raw = _decode(cursor)
         if raw[:_QUERY] != self.query:
             raise _refusal("it is of another query: other arguments, or another tool, project or ref")
         return Bookmark(_text(raw[_QUERY + _SEQUENCE :]), raw[_QUERY : _QUERY + _SEQUENCE])
@@ -67,6 +67,18 @@ class Cursors:
     def seal(self, place: str, sequence: str = "") -> str:
         raw = self.query + _digest_of(sequence) + place.encode()
         return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+def with_remark(value: Any, remark: str) -> Any:
+    """The value with a remark where its kind has a place for one."""
+    if hasattr(value, "metadata"):
+        warnings = [*value.metadata.get("warnings", ()), remark]
+        return msgspec.structs.replace(value, metadata={**value.metadata, "warnings": warnings})
+    for name in ("warnings", "notes"):
+        if hasattr(value, name):
+            return msgspec.structs.replace(value, **{name: [*getattr(value, name), remark]})
+    said = f"{value.message}. {remark}" if value.message else remark
+    return msgspec.structs.replace(value, message=said)
 
 
 def _digest_of(sequence: str) -> bytes:
@@ -82,7 +94,7 @@ def offset_of(place: str | None) -> int:
     return int(place)
 
 
-def _decoded(cursor: str) -> bytes:
+def _decode(cursor: str) -> bytes:
     if not cursor.isascii() or len(cursor) > _LONGEST:
         raise _unknown()
     try:

@@ -84,7 +84,7 @@ def _cut(fields: dict[str, Any], params: Mapping[str, Any], room: int) -> dict[s
 def _with_fewer_lines(fields: dict[str, Any], room: int) -> dict[str, Any]:
     """A file first: whole, with the dependencies that fit beside it; or as many of its lines as fit."""
     dependencies = fields["dependencies"]
-    bare = {**fields, "dependencies": [_named_only(each) for each in dependencies]}
+    bare = {**fields, "dependencies": [_without_content(each) for each in dependencies]}
     left = room - len(encoded(bare))
     if left >= 0:
         share = left / max(1, len(dependencies))
@@ -93,10 +93,10 @@ def _with_fewer_lines(fields: dict[str, Any], room: int) -> dict[str, Any]:
 
 
 def _fitting(dependency: dict[str, Any], room: float) -> dict[str, Any]:
-    return dependency if len(encoded(dependency.get("content", ""))) <= room else _named_only(dependency)
+    return dependency if len(encoded(dependency.get("content", ""))) <= room else _without_content(dependency)
 
 
-def _named_only(dependency: dict[str, Any]) -> dict[str, Any]:
+def _without_content(dependency: dict[str, Any]) -> dict[str, Any]:
     if "content" not in dependency:
         return dependency
     return {**{name: part for name, part in dependency.items() if name != "content"}, "omitted": _NO_ROOM}
@@ -131,7 +131,7 @@ def _longest_list(fields: dict[str, Any]) -> str | None:
 
 def _with_fewer(fields: dict[str, Any], name: str, params: Mapping[str, Any], room: int) -> dict[str, Any]:
     pages = "count" in fields or "next_cursor" in fields
-    lists = _paged(fields) if "next_cursor" in fields else {name: fields[name]}
+    lists = _paged_lists(fields) if "next_cursor" in fields else {name: fields[name]}
     closing = {"list": name, "shown": 0, "of": len(fields[name]), "cursor": None}
     longest = _cursor(fields, params, len(fields[name])) if pages else None
     rest = len(encoded({**fields, **{each: [] for each in lists}, "cut": {**closing, "cursor": longest}}))
@@ -153,7 +153,7 @@ def _cursor(fields: dict[str, Any], params: Mapping[str, Any], shown: int) -> st
     return str(params[SEAL](str(offset_of(params["cursor"]) + shown)))
 
 
-def _paged(fields: dict[str, Any]) -> dict[str, list[Any]]:
+def _paged_lists(fields: dict[str, Any]) -> dict[str, list[Any]]:
     """The lists that one cursor counts along, side by side."""
     return {name: value for name, value in fields.items() if isinstance(value, list)}
 

@@ -70,7 +70,7 @@ class Lines(Struct, frozen=True):
     end: int
 
 
-class _Change(Struct, frozen=True, kw_only=True):
+class _SymbolDiff(Struct, frozen=True, kw_only=True):
     symbol: str
     change_type: ChangeType
     before: SymbolRecord | None
@@ -79,7 +79,7 @@ class _Change(Struct, frozen=True, kw_only=True):
     lines: Lines
 
 
-class ChangedSymbol(_Change, frozen=True, kw_only=True, omit_defaults=True):
+class ChangedSymbol(_SymbolDiff, frozen=True, kw_only=True, omit_defaults=True):
     moved_from: str | None = None
     renamed_from: str | None = None
     signature_changed: bool = False
@@ -94,7 +94,7 @@ class ChangedSymbol(_Change, frozen=True, kw_only=True, omit_defaults=True):
     hunk: list[str] = []
 
 
-class _Compared(Struct, frozen=True, kw_only=True):
+class _DiffContext(Struct, frozen=True, kw_only=True):
     base_ref: str
     head_ref: str
     merge_base_commit: str
@@ -106,7 +106,7 @@ class _Compared(Struct, frozen=True, kw_only=True):
     next_cursor: str | None = None
 
 
-class DiffContext(_Compared, frozen=True, kw_only=True):
+class DiffContext(_DiffContext, frozen=True, kw_only=True):
     files_without_symbols: int = 0
     """Changed files in which no symbol changed: documents, data, layout."""
     omitted_files: int = 0
@@ -135,7 +135,7 @@ def diff_context(
     asked = head_ref or call.connection.refs.get(project.root) or "HEAD"
     head = _side(call, project, asked, patience)
     parted = _merge_base(call, project, base.layer, head.layer)
-    changed, all_rows = _compared(call, project, parted, head)
+    changed, all_rows = _compare(call, project, parted, head)
     files = [each for each in changed.files if _is_wanted(filters, each.path, each.old_path)]
     rows = [each for each in all_rows if _is_wanted(filters, *_paths(each))]
     if not files and head.has_calls:
@@ -145,7 +145,7 @@ def diff_context(
     at_base, is_base_whole = _callers(call, base, [each.before for each in page])
     at_head, is_head_whole = _callers(call, head, [each.after for each in page])
     clamping += [_NOT_COUNTED] if not (is_base_whole and is_head_whole) else []
-    shown = _shown_files(files, rows, page, limit, is_first=offset == 0)
+    shown = _page_files(files, rows, page, limit, is_first=offset == 0)
     silent = len(files) - len({each.path for each in files} & _all_paths(rows))
     return DiffContext(
         base_ref=base.ref,
@@ -178,7 +178,7 @@ def _weight(changed: Changed, rows: list[SymbolChange]) -> int:
     return texts + _ROW_BYTES * (len(rows) + len(changed.files))
 
 
-def _shown_files(
+def _page_files(
     files: list[Compared], rows: list[SymbolChange], page: list[SymbolChange], limit: int, *, is_first: bool
 ) -> list[Compared]:
     """The files of a page's symbols; on the first page also those in which no symbol changed, as far as the limit
@@ -192,7 +192,7 @@ def _all_paths(rows: list[SymbolChange]) -> set[str]:
     return {path for each in rows for path in _paths(each)}
 
 
-def _compared(call: Call, project: Project, parted: str, head: _Side) -> _Comparison:
+def _compare(call: Call, project: Project, parted: str, head: _RefSide) -> _Comparison:
     key = (str(head.store.path), parted, head.layer.id, head.layer.generation, head.layer.head)
     found = _compared_commits.get(key) if head.layer.name else None
     if found is None:
@@ -203,7 +203,7 @@ def _compared(call: Call, project: Project, parted: str, head: _Side) -> _Compar
     return found
 
 
-class _Side(NamedTuple):
+class _RefSide(NamedTuple):
     """One of the two refs, with what is indexed of it."""
 
     inquiry: Inquiry
@@ -219,7 +219,7 @@ class _Side(NamedTuple):
         return self.layer.id != _UNINDEXED
 
 
-def _side(call: Call, project: Project, ref: str, patience: Patience) -> _Side:
+def _side(call: Call, project: Project, ref: str, patience: Patience) -> _RefSide:
     try:
         inquiry = inquire(call, project, ref, patience)
     except OverlayNotReady as error:
@@ -227,10 +227,10 @@ def _side(call: Call, project: Project, ref: str, patience: Patience) -> _Side:
     layer, opened = inquiry.stands.layer, inquiry.stands.opened
     if layer is None or opened is None:
         raise inquiry.not_indexed()
-    return _Side(inquiry, opened.store, layer)
+    return _RefSide(inquiry, opened.store, layer)
 
 
-def _as_git_has_it(call: Call, project: Project, ref: str, error: OverlayNotReady) -> _Side:
+def _as_git_has_it(call: Call, project: Project, ref: str, error: OverlayNotReady) -> _RefSide:
     """A ref that is still being indexed: its symbols can be compared, and who calls them is not known yet."""
     opened = project.index.opened()
     like = opened.store.checkout(str(project.root)) if opened is not None else None
@@ -240,7 +240,7 @@ def _as_git_has_it(call: Call, project: Project, ref: str, error: OverlayNotRead
     layer = replace(like, id=_UNINDEXED, root="", name=tip.name, head=tip.commit, base=None, generation=0)
     note = f"{error.message}: its callers are not counted yet"
     stands = Standing("syncing", "ready", "compatible", tip.name, opened, layer, [note])
-    return _Side(Inquiry(project, stands), opened.store, layer)
+    return _RefSide(Inquiry(project, stands), opened.store, layer)
 
 
 def _default(call: Call, project: Project) -> str:
@@ -271,7 +271,7 @@ class _Calls(NamedTuple):
     nearest: list[str]
 
 
-def _callers(call: Call, side: _Side, places: list[Place | None]) -> tuple[list[_Calls | None], bool]:
+def _callers(call: Call, side: _RefSide, places: list[Place | None]) -> tuple[list[_Calls | None], bool]:
     """Who calls each in what a ref shows, and whether all were counted; None where it is not there, nothing that is
     called, or not counted."""
 
@@ -280,14 +280,14 @@ def _callers(call: Call, side: _Side, places: list[Place | None]) -> tuple[list[
 
     def answer(view: View) -> tuple[list[_Calls | None], bool]:
         engine = Engine(view, call.cancel)
-        found = (_found(view, place) if place is not None else None for place in places)
+        found = (_definition(view, place) if place is not None else None for place in places)
         counts = [_calls(engine, each) if each is not None else None for each in found]
         return counts, not engine.budget.unreached
 
     return side.inquiry.answer(answer) or ([None] * len(places), True)
 
 
-def _found(view: View, place: Place) -> Definition | None:
+def _definition(view: View, place: Place) -> Definition | None:
     row, file = place.symbol, view.file_at(place.version.path)
     if file is None or row.kind not in CALLABLE:
         return None

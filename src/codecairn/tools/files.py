@@ -98,8 +98,8 @@ def read_file(
         file = reader.read(path)
     extent = extent_of(file, startLine, endLine)
     shown = file.lines[extent.first - 1 : extent.last]
-    loaded = _loaded(reader, file) if includeDeps and maxDepth else _Loaded()
-    _noted(call, file.path)
+    loaded = _load_imports(reader, file) if includeDeps and maxDepth else _LoadedImports()
+    _note_read(call, file.path)
     is_part = startLine is not None or endLine is not None
     is_long = not is_part and len(file.text) > budget(asked=includeDeps)
     return ReadFile(
@@ -128,7 +128,7 @@ def _outline(file: FileText) -> list[OutlineSymbol]:
     return [each for each, size in zip(top, sizes, strict=True) if size <= _MOST_OUTLINE]
 
 
-def _noted(call: Call, path: str) -> None:
+def _note_read(call: Call, path: str) -> None:
     """The one place where a successful read is noted."""
     call.connection.recent_files.append(path)
 
@@ -169,29 +169,29 @@ def _facts(reader: _Reader, file: FileText) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class _Loaded:
+class _LoadedImports:
     dependencies: list[Dependency] = field(default_factory=list)
     external: list[str] = field(default_factory=list)
     unresolved: list[str] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
-def _loaded(reader: _Reader, file: FileText) -> _Loaded:
+def _load_imports(reader: _Reader, file: FileText) -> _LoadedImports:
     imports = _imports(file)
     inquiry, missing = _inquire(reader)
     if imports is None:
-        return _Loaded(metadata=inquiry.metadata())
+        return _LoadedImports(metadata=inquiry.metadata())
     row = FileRow(-1, file.path, file.language, imports.package, len(file.lines))
-    found = inquiry.answer(lambda view: _resolved(view, row, imports))
+    found = inquiry.answer(lambda view: _resolve(view, row, imports))
     if found is None:
         modules = list(dict.fromkeys(each.module for each in imports.names if each.module))
         remark = "The imports were not resolved: there is no index to ask."
-        return _Loaded(unresolved=modules, metadata=inquiry.metadata([remark]))
+        return _LoadedImports(unresolved=modules, metadata=inquiry.metadata([remark]))
     dependencies = list(_dependencies(reader, found.paths[:_MOST_DEPENDENCIES]))
     left_out = len(found.paths) - len(dependencies)
     warnings = [*missing, *_remarks(imports, left_out)]
     is_cut = left_out > 0 or any(each.omitted == _NO_ROOM for each in dependencies)
-    return _Loaded(dependencies, found.external, found.unresolved, inquiry.metadata(warnings, is_cut=is_cut))
+    return _LoadedImports(dependencies, found.external, found.unresolved, inquiry.metadata(warnings, is_cut=is_cut))
 
 
 def _inquire(reader: _Reader) -> tuple[Inquiry, list[str]]:
@@ -219,31 +219,31 @@ def _imports(file: FileText) -> Imports | None:
     try:
         imports = imports_in(file.grammar, file.text.encode(), seconds=_PARSE_S)
     except SlowParse:
-        raise _unparsed(file, f"parsing took over {_PARSE_S:g} s") from None
+        raise _parse_error(file, f"parsing took over {_PARSE_S:g} s") from None
     # What a preprocessor includes stands on lines of its own, whatever the grammar makes of the macros around them.
     if imports.errors.line and rules_of(file.language).rules.imports != "include":
         last = max((each.line for each in imports.names), default=0)
         if imports.errors.share > _BROKEN_SHARE or imports.errors.line <= last:
-            raise _unparsed(file, f"Syntax error at line {imports.errors.line}")
+            raise _parse_error(file, f"Syntax error at line {imports.errors.line}")
     return imports
 
 
-def _unparsed(file: FileText, details: str) -> ParseFailed:
+def _parse_error(file: FileText, details: str) -> ParseFailed:
     return ParseFailed("Failed to parse imports", path=file.path, details=details)
 
 
 @dataclass(frozen=True)
-class _Resolved:
+class _ResolvedImports:
     paths: list[str]
     external: list[str]
     unresolved: list[str]
 
 
-def _resolved(view: View, row: FileRow, imports: Imports) -> _Resolved:
+def _resolve(view: View, row: FileRow, imports: Imports) -> _ResolvedImports:
     found = imported(view, row, imports.names)
     known = {each.module for each, files in found if files}
     outside = list(dict.fromkeys(each.module for each, _ in found if each.module not in known))
-    return _Resolved(
+    return _ResolvedImports(
         list(dict.fromkeys(file.path for _, files in found for file in files)),
         [module for module in outside if not _is_own(module)],
         [module for module in outside if _is_own(module)],

@@ -88,33 +88,33 @@ def get_call_graph(
         walk = Walk()
         edges = Calls(engine).walk(root, direction, depth, walk)
         page = _page(engine, edges, offset, limit)
-        graph = _answered(engine, root, walk, page, inquiry)
+        graph = _graph(engine, root, walk, page, inquiry)
         return structs.replace(graph, candidates=[referred(engine, each) for each, _ in others] or None)
 
     return inquiry.require(answer, NoEdgesAvailable)
 
 
 @dataclass(frozen=True)
-class _Page:
+class _GraphPage:
     edges: list[Edge]
     after: int | None
 
 
-def _page(engine: Engine, edges: Iterator[Edge], offset: int, limit: int) -> _Page:
+def _page(engine: Engine, edges: Iterator[Edge], offset: int, limit: int) -> _GraphPage:
     """The edges an answer has room for, with the nodes they bring along."""
     room = budget(asked=limit > _ORDINARY) - _AROUND_ROWS
     page, met = list[Edge](), set[Node]()
     for edge in islice(edges, offset, None):
         new = {edge.caller, edge.callee} - met
-        room -= _ROW + sum(_ROW + 2 * len(_qualified(engine, each)) for each in new)
+        room -= _ROW + sum(_ROW + 2 * len(_full_name(engine, each)) for each in new)
         if len(page) == limit or (room < 0 and page):
-            return _Page(page, offset + len(page))
+            return _GraphPage(page, offset + len(page))
         page.append(edge)
         met |= new
-    return _Page(page, None)
+    return _GraphPage(page, None)
 
 
-def _answered(engine: Engine, root: Definition, walk: Walk, page: _Page, inquiry: Inquiry) -> CallGraph:
+def _graph(engine: Engine, root: Definition, walk: Walk, page: _GraphPage, inquiry: Inquiry) -> CallGraph:
     first = next(iter(walk.depths))
     met = dict.fromkeys([first, *(each for edge in page.edges for each in (edge.caller, edge.callee))])
     ids = {node: number for number, node in enumerate(sorted(met, key=lambda each: abs(walk.depths[each])))}
@@ -142,18 +142,18 @@ def _node(engine: Engine, node: Node, number: int, depth: int) -> GraphNode:
     if node.number < 0:
         stem = scope.row.path.rpartition("/")[2].partition(".")[0]
         return GraphNode(
-            id=number, depth=depth, name=stem, qualified_name=_qualified(engine, node), kind="module",
+            id=number, depth=depth, name=stem, qualified_name=_full_name(engine, node), kind="module",
             path=scope.row.path, line_start=1, source_layer=layer,
         )  # fmt: skip
     symbol = scope.symbols[node.number]
     return GraphNode(
-        id=number, depth=depth, name=symbol.name, qualified_name=_qualified(engine, node),
+        id=number, depth=depth, name=symbol.name, qualified_name=_full_name(engine, node),
         kind=SHORT_KINDS.get(symbol.kind, symbol.kind), path=scope.row.path, line_start=symbol.name_line,
         source_layer=layer,
     )  # fmt: skip
 
 
-def _qualified(engine: Engine, node: Node) -> str:
+def _full_name(engine: Engine, node: Node) -> str:
     scope = engine.scope(node.file)
     if node.number < 0:
         return module_of(scope.row) or scope.row.path

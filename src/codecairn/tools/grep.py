@@ -108,12 +108,12 @@ def _message(pattern: str, wanted: str | None, found: Found) -> str | None:
     count = f"{found.tally.searched:,}"
     stopped = f"Stopped after {TIMEOUT_S:g} s with at least {count} files searched. Narrow it by filePattern."
     lacking = f"Not searched, as the repository lacks their content: {listed(found.tally.lacking)}"
-    none = [] if found.total else [f"No matches found for pattern '{pattern}'{_unmatched(wanted, found)}"]
+    none = [] if found.total else [f"No matches found for pattern '{pattern}'{_no_file(wanted, found)}"]
     said = [*none, *([] if found.tally.is_whole else [stopped]), *([lacking] if found.tally.lacking else [])]
     return ". ".join(said) or None
 
 
-def _unmatched(wanted: str | None, found: Found) -> str:
+def _no_file(wanted: str | None, found: Found) -> str:
     is_empty = wanted is not None and not found.tally.searched and found.tally.is_whole
     return f": no file matches filePattern {printable(wanted or '')}" if is_empty else ""
 

@@ -19,7 +19,7 @@ def health_check(call: Call) -> Health:
     project, problems = _project(call)
     if project is not None:
         _, found = loaded(project.catalog, project.criteria)
-        problems = _shortened([str(each) for each in found])
+        problems = _shorten([str(each) for each in found])
     return Health(
         status="ok" if project is not None else "degraded",
         timestamp=timestamp(),
@@ -34,7 +34,7 @@ def metrics_snapshot(call: Call) -> MetricsSnapshot:
     return call.registry.metrics.snapshot()
 
 
-def _shortened(problems: list[str]) -> list[str]:
+def _shorten(problems: list[str]) -> list[str]:
     more = len(problems) - _MOST_PROBLEMS
     said = f"{more} more; `cairn instructions check` lists them all"
     return [*problems[:_MOST_PROBLEMS], said] if more > 0 else problems

@@ -177,21 +177,23 @@ def _usage(call: Call) -> KnownUsage:
 
 
 @dataclass(frozen=True)
-class _Page:
+class _EntrySlice:
     entries: Sequence[Entry]
     total: int | None
     next_cursor: str | None
 
 
-def _cut(found: Sequence[Entry], cursor: str | None, limit: int | None) -> _Page:
+def _cut(found: Sequence[Entry], cursor: str | None, limit: int | None) -> _EntrySlice:
     start = offset_of(cursor)
     chosen = found[start : start + limit] if limit is not None else found[start:]
     end = start + len(chosen)
     total = len(found) if len(chosen) < len(found) else None
-    return _Page(chosen, total, str(end) if end < len(found) else None)
+    return _EntrySlice(chosen, total, str(end) if end < len(found) else None)
 
 
-def _page(call: Call, catalog: Catalog, page: _Page, fields: Sequence[FieldName] | None) -> EntryPage | ProjectedPage:
+def _page(
+    call: Call, catalog: Catalog, page: _EntrySlice, fields: Sequence[FieldName] | None
+) -> EntryPage | ProjectedPage:
     call.sequence = catalog.hash
     usage = _usage(call)
     items = [usage.joined(entry) for entry in page.entries]
@@ -202,12 +204,12 @@ def _page(call: Call, catalog: Catalog, page: _Page, fields: Sequence[FieldName]
     if fields is None:
         return EntryPage(items=items, **about)
     names = {_ATTRIBUTES[name] for name in fields} | {"id"}
-    return ProjectedPage(items=[_projected(entry, names) for entry in items], **about)
+    return ProjectedPage(items=[_project(entry, names) for entry in items], **about)
 
 
 _ATTRIBUTES = dict(zip(CatalogEntry.__struct_encode_fields__, CatalogEntry.__struct_fields__, strict=True))
 
 
-def _projected(entry: CatalogEntry, names: Iterable[str]) -> ProjectedEntry:
+def _project(entry: CatalogEntry, names: Iterable[str]) -> ProjectedEntry:
     values = {name: getattr(entry, name) for name in names}
     return ProjectedEntry(**{name: value for name, value in values.items() if value is not None})

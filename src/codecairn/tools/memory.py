@@ -73,7 +73,7 @@ def remember(
     draft = Draft(type, content, module or inferred, binding)
     row, action = discoveries.remember(project.discoveries, draft, session)
     return RememberedDiscovery(
-        action=action, message=_said(row, action), discovery=judged(inquiry, [row])[0],
+        action=action, message=_message(row, action), discovery=judged(inquiry, [row])[0],
         metadata=inquiry.metadata(),
     )  # fmt: skip
 
@@ -123,7 +123,7 @@ def judged(inquiry: Inquiry, rows: Sequence[DiscoveryRow]) -> list[Discovery]:
     return found if found is not None else judge(None)
 
 
-def _said(row: DiscoveryRow, action: str) -> str:
+def _message(row: DiscoveryRow, action: str) -> str:
     about = row.symbol or row.path
     bound = f", bound to {about}" if about else ""
     if action == "updated":

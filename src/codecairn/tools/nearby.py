@@ -56,13 +56,13 @@ def near_symbols(view: View, given: str) -> list[str]:
 def unmatched(view: View, wanted: Filters) -> list[str]:
     """The filters that no indexed file passes, each in a sentence."""
     return [
-        *_unmatched(view, "path_filter", wanted.path_filter, Filters(path_filter=wanted.path_filter)),
-        *_unmatched(view, "file_pattern", wanted.file_pattern, Filters(file_pattern=wanted.file_pattern)),
-        *_unmatched(view, "language", wanted.language, Filters(language=wanted.language)),
+        *_filter_warning(view, "path_filter", wanted.path_filter, Filters(path_filter=wanted.path_filter)),
+        *_filter_warning(view, "file_pattern", wanted.file_pattern, Filters(file_pattern=wanted.file_pattern)),
+        *_filter_warning(view, "language", wanted.language, Filters(language=wanted.language)),
     ]
 
 
-def _unmatched(view: View, param: str, value: str, alone: Filters) -> Iterator[str]:
+def _filter_warning(view: View, param: str, value: str, alone: Filters) -> Iterator[str]:
     if value and not any(map(alone.keep_file, view.files())):
         near = [] if param == "language" else nearest_paths(value, known_paths(view))
         yield f"No indexed file matches {param} {printable(value)}. {suggestion(near)}".rstrip()

@@ -79,7 +79,7 @@ class Outline(Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class _Page:
+class _OutlinePage:
     files: list[OutlinedFile]
     folders: list[OutlinedFolder]
     total_symbols: int
@@ -112,7 +112,7 @@ def get_file_outline(
     )  # fmt: skip
 
 
-def _page(view: View, project: Project, path: str, offset: int, limit: int | None) -> _Page:
+def _page(view: View, project: Project, path: str, offset: int, limit: int | None) -> _OutlinePage:
     file = view.file_at(path)
     if file is not None:
         return _file_page(view, file, offset, limit)
@@ -126,21 +126,21 @@ def _page(view: View, project: Project, path: str, offset: int, limit: int | Non
 # A file.
 
 
-def _file_page(view: View, file: FileRow, offset: int, limit: int | None) -> _Page:
+def _file_page(view: View, file: FileRow, offset: int, limit: int | None) -> _OutlinePage:
     symbols = _sections(view, file) if file.language in PROSE else view.symbols(file.id)
     count = _fitting(symbols[offset:], limit)
     shown = symbols[offset : offset + count]
     entry = OutlinedFile(
         path=file.path, language=file.language, lines=file.lines, source_layer=view.source_layer(file.path, file.id),
-        symbols=_nested(symbols, shown),
+        symbols=_nest(symbols, shown),
     )  # fmt: skip
     after = offset + count
-    return _Page(
+    return _OutlinePage(
         [entry], [], len(symbols), 1, int(not symbols), after if after < len(symbols) else None, view.complaint(file.id)
     )
 
 
-def _nested(symbols: list[SymbolRow], shown: list[SymbolRow]) -> list[OutlineSymbol]:
+def _nest(symbols: list[SymbolRow], shown: list[SymbolRow]) -> list[OutlineSymbol]:
     """The shown ones as they stand in each other; what is around the first is repeated, so that a page stands alone."""
     wanted = {each.number for each in shown}
     for each in shown:
@@ -223,19 +223,19 @@ def _section(number: int, titles: tuple[str, ...], extent: list[int], numbers: d
 # A folder.
 
 
-def _folder_page(view: View, folder: str, below: list[FileRow], offset: int, limit: int | None) -> _Page:
+def _folder_page(view: View, folder: str, below: list[FileRow], offset: int, limit: int | None) -> _OutlinePage:
     """Files by how near they are, then by name; the cursor counts files."""
     counts = view.symbol_counts()
     telling = sorted((each for each in below if each.id in counts), key=lambda each: (each.path.count("/"), each.path))
-    files = list(_filled(view, telling[offset:], limit))
+    files = list(_fill_page(view, telling[offset:], limit))
     after = offset + len(files)
-    return _Page(
+    return _OutlinePage(
         files, [] if offset else list(_folders(folder, below)), sum(counts[each.id] for each in telling), len(below),
         len(below) - len(telling), after if after < len(telling) else None,
     )  # fmt: skip
 
 
-def _filled(view: View, files: list[FileRow], limit: int | None) -> Iterator[OutlinedFile]:
+def _fill_page(view: View, files: list[FileRow], limit: int | None) -> Iterator[OutlinedFile]:
     """As many files as there is room for, one at least."""
     room, left = _room(limit), limit or _MOST_SYMBOLS
     for place, file in enumerate(files):

@@ -62,19 +62,19 @@ def build_context_pack(
     project = project_of(call, workspace)
     inquiry = inquire(call, project, ref)
 
-    def packed(view: View) -> ContextPack:
+    def reply(view: View) -> ContextPack:
         found, _ = project.searcher.ranked(view, inquiry.epoch, Question(task))
-        known = partial(_written, project, view, inquiry.epoch, task)
+        known = partial(_notes_about, project, view, inquiry.epoch, task)
         materials = Gatherer(view, task, call.cancel).gathered(found.results, known)
         metadata = inquiry.metadata(found.warnings)
         if "warnings" in metadata:
             metadata["warnings"] = [each[:_LONGEST_WARNING] for each in metadata["warnings"]]
-        return _packed(materials, max_tokens, metadata)  # the materials read from the view as they are packed
+        return _pack(materials, max_tokens, metadata)  # the materials read from the view as they are packed
 
-    return inquiry.require(packed)
+    return inquiry.require(reply)
 
 
-def _written(project: Project, view: View, epoch_: str, task: str, paths: set[str]) -> Iterator[Written]:
+def _notes_about(project: Project, view: View, epoch_: str, task: str, paths: set[str]) -> Iterator[Written]:
     """Rules, discoveries that a search for the task finds, and those about the files it leads to."""
     yield from rules(project.catalog.current())
     recalled, _ = project.recall.found(planned(task), project.searcher.statistics(view, epoch_, task))
@@ -92,7 +92,7 @@ def _discovery(project: Project, view: View, row: DiscoveryRow, relevance: float
     return Written("discovery", row.id, "", row.content, path, path, note, row.type == "rule", relevance)
 
 
-def _packed(materials: list[Material], max_tokens: int, metadata: dict[str, Any]) -> ContextPack:
+def _pack(materials: list[Material], max_tokens: int, metadata: dict[str, Any]) -> ContextPack:
     empty = ContextPack(
         items=[], left_out=[], max_tokens=max_tokens, tokens=0, token_estimate=ESTIMATE,
         metadata={**metadata, "result_completeness": "truncated"},

@@ -114,7 +114,7 @@ def find_references(
         with suggesting_names(view, symbol_name):
             (target, uses), *others = weigh(engine, meanings(engine, symbol_name, path, line))
         share, rows = _share(limit, len(others)) if not offset else limit, _rows(engine, uses, kind)
-        page = _answered(engine, target, rows, offset, share, include_unresolved=include_unresolved)
+        page = _page(engine, target, rows, offset, share, include_unresolved=include_unresolved)
         warnings = clamping if uses.is_whole else [*clamping, NOT_ALL]
         is_cut = page.next_cursor is not None
         page = structs.replace(page, metadata=inquiry.metadata(warnings, is_cut=is_cut, is_whole=uses.is_whole))
@@ -177,7 +177,7 @@ def _of_kind(rows: list[_Place], kind: str | None) -> list[_Place]:
     return [each for each in rows if kind is None or each.kind == kind]
 
 
-def _answered(
+def _page(
     engine: Engine, target: Definition, found: Found, offset: int, limit: int, *, include_unresolved: bool
 ) -> References:
     """A page of both lists: the cursor counts along the two side by side."""

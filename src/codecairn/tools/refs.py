@@ -74,7 +74,7 @@ def _refs(call: Call, project: Project, stands: Standing) -> list[IndexedRef]:
                 ref=layer.name,
                 is_default=layer.base is None,
                 last_indexed_commit=layer.head,
-                merge_base_commit=_parted(call, project, base, layer),
+                merge_base_commit=_merge_base(call, project, base, layer),
                 file_count=totals.indexed,
                 symbol_count=totals.symbols,
                 status=_status(layer, here),
@@ -84,7 +84,7 @@ def _refs(call: Call, project: Project, stands: Standing) -> list[IndexedRef]:
     return rows
 
 
-def _parted(call: Call, project: Project, base: str, layer: Layer) -> str | None:
+def _merge_base(call: Call, project: Project, base: str, layer: Layer) -> str | None:
     """Where a ref left the default branch; None for the default branch itself, and where that is not in the clone."""
     return None if layer.base is None else project.git.merge_base(base, layer.head, call.cancel)
 
@@ -146,7 +146,7 @@ def switch_ref(
     layer = stands.layer if stands.layer.name else None
     if layer is not None:
         note_ref_use(stands.opened.folder, layer, now=True)
-    path, warnings = _settled(call, project, stands.opened.folder, layer)
+    path, warnings = _settle(call, project, stands.opened.folder, layer)
     return SwitchedRef(
         ref=stands.ref if layer is not None else LIVE, previous_ref=before, worktree_path=path,
         status="active" if stands.freshness == "fresh" else "stale",
@@ -154,7 +154,7 @@ def switch_ref(
     )  # fmt: skip
 
 
-def _settled(call: Call, project: Project, folder: Path, layer: Layer | None) -> tuple[str | None, list[str]]:
+def _settle(call: Call, project: Project, folder: Path, layer: Layer | None) -> tuple[str | None, list[str]]:
     """The connection on its ref: leased, remembered, and checked out where that is wanted."""
     path = _worktree(call, project, layer)
     if not call.connection.lasts:

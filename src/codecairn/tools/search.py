@@ -117,7 +117,7 @@ def search_code(
     first. Use it before grep."""
     began = time.perf_counter()
     project = project_of(call, workspace, path)
-    asked = _asked(call, query, filters, search_mode, language, path_filter)
+    asked = _question(call, query, filters, search_mode, language, path_filter)
     offset = offset_of(cursor)
     inquiry = inquire(call, project, ref)
     page = _page(inquiry, asked, offset, limit)
@@ -145,7 +145,7 @@ def _message(inquiry: Inquiry, total: int, ms: float) -> str:
 
 
 @dataclass(frozen=True)
-class _Page:
+class _SearchPage:
     results: list[SearchResult]
     total: int
     is_known: bool
@@ -156,7 +156,7 @@ class _Page:
     """Every result in its place: one that was read meanwhile may stand elsewhere."""
 
 
-def _asked(
+def _question(
     call: Call, query: str, filters: SearchFilters, mode: Mode, language: str | None, path_filter: str | None,
     candidates: int = CANDIDATES,
 ) -> Question:  # fmt: skip
@@ -172,17 +172,17 @@ def _asked(
     return Question(query, mode, wanted, candidates, frozenset(call.connection.recent_files))
 
 
-def _page(inquiry: Inquiry, asked: Question, offset: int, limit: int) -> _Page:
-    def answer(view: View) -> _Page:
+def _page(inquiry: Inquiry, asked: Question, offset: int, limit: int) -> _SearchPage:
+    def answer(view: View) -> _SearchPage:
         found, is_known = inquiry.project.searcher.ranked(view, inquiry.epoch, asked)
         part = found.results[offset : offset + limit]
         results = [_result(view, each, offset + place) for place, each in enumerate(part, 1)]
         warnings = found.warnings if found.results else (*found.warnings, *unmatched(view, asked.filters))
         order = repr([(each.candidate.file, each.candidate.number) for each in found.results])
         suppressed = {"suppressed_duplicate_count": found.suppressed} if found.suppressed else {}
-        return _Page(results, len(found.results), is_known, found.is_capped, warnings, suppressed, order)
+        return _SearchPage(results, len(found.results), is_known, found.is_capped, warnings, suppressed, order)
 
-    return _Page([], 0, is_known=False, is_capped=False) if inquiry.is_empty else inquiry.require(answer)
+    return _SearchPage([], 0, is_known=False, is_capped=False) if inquiry.is_empty else inquiry.require(answer)
 
 
 def _result(view: View, ranked: Ranked, place: int) -> SearchResult:
@@ -249,7 +249,7 @@ def explain_ranking(
     """Why a search result stands where it stands. Use it when a search is odd."""
     project = project_of(call, workspace)
     inquiry = inquire(call, project, ref)
-    asked = _asked(call, query, filters, search_mode, language, path_filter, limit)
+    asked = _question(call, query, filters, search_mode, language, path_filter, limit)
 
     def answer(view: View) -> Explanation:
         ranking = project.searcher.ranked(view, inquiry.epoch, asked)[0]
@@ -257,7 +257,7 @@ def explain_ranking(
         place = _place_of(view, found, result_path, result_line_start)
         if place is None:
             raise _lacking(view, asked, found, result_path, result_line_start)
-        return _explained(view, query, found[place], place + 1, inquiry.metadata(ranking.warnings))
+        return _explain(view, query, found[place], place + 1, inquiry.metadata(ranking.warnings))
 
     return inquiry.require(answer)
 
@@ -276,7 +276,7 @@ def _place_of(view: View, found: list[Ranked], path: str, line: int) -> int | No
     return min(around)[1] if around else None
 
 
-def _explained(view: View, query: str, ranked: Ranked, place: int, metadata: dict[str, Any]) -> Explanation:
+def _explain(view: View, query: str, ranked: Ranked, place: int, metadata: dict[str, Any]) -> Explanation:
     candidate = ranked.candidate
     start, end = extent_of(view, candidate.file, candidate.number, candidate.symbol)
     return Explanation(

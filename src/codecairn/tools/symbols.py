@@ -121,7 +121,7 @@ def _page(
         raise _not_found(view, name, wanted)
     page = found[offset : offset + limit]
     bodies = _bodies(view, page if page and page[0].match != "near" else page[:1])
-    return [_shown(view, each, bodies.get(place)) for place, each in enumerate(page)], len(found)
+    return [_row(view, each, bodies.get(place)) for place, each in enumerate(page)], len(found)
 
 
 def _not_found(view: View, name: str, wanted: Filters) -> SymbolNotFound:
@@ -152,7 +152,7 @@ def _bodies(view: View, page: list[Named]) -> dict[int, Body]:
     return bodies
 
 
-def _shown(view: View, each: Named, body: Body | None) -> SymbolFound:
+def _row(view: View, each: Named, body: Body | None) -> SymbolFound:
     file, symbol = each.file, each.symbol
     doc = symbol.doc.strip().split("\n")[0][:_LONGEST_DOC]
     return SymbolFound(
