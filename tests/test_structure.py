@@ -20,7 +20,9 @@ PACKAGE = Path(codecairn.__file__).parent
 LAYERS: list[set[str]] = [
     {
         "codecairn",
+        "budget",
         "cache",
+        "clock",
         "allocator",
         "types",
         "errors",

@@ -8,10 +8,10 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 from codecairn.cache import caches
+from codecairn.clock import timestamp
 from codecairn.types import CacheMetrics, MethodMetrics, MetricsSnapshot
 
 _SAMPLES = 1024
@@ -80,10 +80,6 @@ class Metrics:
             under_way = self.under_way
         gauge = ["# HELP cairn_calls_under_way Calls at work.", "# TYPE cairn_calls_under_way gauge"]
         return "\n".join([*gauge, f"cairn_calls_under_way {under_way}", *lines, *_memory()]) + "\n"
-
-
-def timestamp() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def resident_bytes() -> int | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from codecairn.budget import DEFAULT_CHARACTERS
 from codecairn.context.markdown import code, rule_row, section
 from codecairn.context.overview import binding_rules
 from codecairn.errors import Busy, InvalidInput, NotReady
@@ -20,7 +21,6 @@ from codecairn.nearness import nearest
 from codecairn.notes import discovery_section
 from codecairn.paths import printable
 from codecairn.project import Project
-from codecairn.reading import DEFAULT_CHARACTERS
 from codecairn.resources import module_names, read_module, read_overview
 from codecairn.store.view import View
 from codecairn.text import one_line

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from codecairn.budget import DEFAULT_CHARACTERS
 from codecairn.cli import main
-from codecairn.reading import DEFAULT_CHARACTERS
 from tests.search.conftest import Asking, Built, doors_to, index
 from tests.support.doors import Door
 from tests.support.indexes import LastingWorkers

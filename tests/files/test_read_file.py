@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from codecairn.budget import DEFAULT_CHARACTERS
 from codecairn.files.read import LARGEST
 from codecairn.files.roles import role_of
 from codecairn.paths import module_name
-from codecairn.reading import DEFAULT_CHARACTERS
 from tests.conftest import SOAK
 from tests.files.conftest import Connect, refusal, value_of
 from tests.search.conftest import Asking, Built, Doors

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from codecairn.budget import MOST_CHARACTERS
 from codecairn.cancel import Cancel
 from codecairn.cli import main
 from codecairn.errors import Cancelled
-from codecairn.reading import MOST_CHARACTERS
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.pick import picked
 from codecairn.resolve.references import references_to

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from codecairn import tools
+from codecairn.budget import DEFAULT_CHARACTERS
 from codecairn.cli import main
-from codecairn.reading import DEFAULT_CHARACTERS
 from tests.registry.samples import assert_conforms
 from tests.search.conftest import Asking, Built, Doors, asking, built_from, doors_to
 from tests.support.doors import DOORS

@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from codecairn import tools
+from codecairn.budget import DEFAULT_CHARACTERS
 from codecairn.cli import main
-from codecairn.reading import DEFAULT_CHARACTERS
 from tests.registry.samples import assert_conforms
 from tests.search.conftest import Asking, Built, Doors
 from tests.support.doors import DOORS, JSON_DOORS

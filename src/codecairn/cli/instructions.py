@@ -48,7 +48,7 @@ def check(root: Path | None) -> None:
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
 def import_(root: Path | None, dry_run: bool) -> None:
     from codecairn.catalog import importing
-    from codecairn.metrics import timestamp
+    from codecairn.clock import timestamp
 
     project = open_project(root, click.UsageError)
     with translate_errors():

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import click
 
 from codecairn import config
 from codecairn.cli.show import show_json
 from codecairn.cli.tool_call import json_option, translate_errors
+from codecairn.clock import to_the_minute
 
 
 @click.command(help="List what is indexed on this machine: root, files, size, last use, and roots that are gone.")
@@ -26,7 +25,7 @@ def command(wants_prune: bool, structured: bool) -> None:
         show_json([msgspec.to_builtins(each) for each in listed])
         return
     for each in listed:
-        used = datetime.fromtimestamp(each.last_used, UTC).strftime("%Y-%m-%d %H:%M") if each.last_used else "never"
+        used = to_the_minute(each.last_used) if each.last_used else "never"
         state = each.problem or ("gone" if each.is_gone else f"{each.files} files")
         click.echo(f"{each.size_mb:>8.1f} MB  {used:<16}  {state:<14}  {each.root}")
     if wants_prune:

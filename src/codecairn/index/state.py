@@ -9,7 +9,6 @@ run does, and brings them up to date. So an archive may be old, and is never wro
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ from msgspec import Struct
 
 from codecairn import __version__
 from codecairn.cancel import Cancel
+from codecairn.clock import iso_seconds
 from codecairn.errors import CairnError, IndexIncompatible, InvalidInput, NotReady
 from codecairn.index.activity import Opened
 from codecairn.index.digest import all_readers
@@ -95,7 +95,7 @@ def _described(index: ProjectIndex, copy: IndexStore, cancel: Cancel) -> Manifes
     return Manifest(
         format=archive.FORMAT, schema=SCHEMA, product=__version__, readers=all_readers(),
         encoders=[each.encoder for each in Segments(copy).all()], repository=origin, default_branch=base.name,
-        refs=list(map(_ref, layers)), created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        refs=list(map(_ref, layers)), created=iso_seconds(),
     )  # fmt: skip
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from codecairn.beside import PROSE
+from codecairn.clock import iso_seconds
 from codecairn.errors import NotReady
 from codecairn.index.standing import FRESHNESS, Standing
 from codecairn.memory.boosts import DIGITS, Boosts, boosts
@@ -299,8 +299,8 @@ def _order(thing: Ranked | Recalled) -> tuple[Any, ...]:
 def _session(past: Past, scored: _Scored, project: str) -> Found:
     row = past.row
     return Found(
-        "session", row.id, "session", f"Session of {_iso(row.began)[:10]}", past.summary, project, past.module,
-        _iso(row.active), scored.score, scored.boosts, session=row.id,
+        "session", row.id, "session", f"Session of {iso_seconds(row.began)[:10]}", past.summary, project, past.module,
+        iso_seconds(row.active), scored.score, scored.boosts, session=row.id,
     )  # fmt: skip
 
 
@@ -313,10 +313,6 @@ def _type(kind: str, file: FileRow) -> str:
 def _changed(project: Project, path: str) -> str | None:
     """When the file last changed, as the file system tells."""
     try:
-        return _iso(os.stat(project.root / path).st_mtime)  # noqa: PTH116 - a third of the time
+        return iso_seconds(os.stat(project.root / path).st_mtime)  # noqa: PTH116 - a third of the time
     except OSError:
         return None
-
-
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -12,16 +12,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from codecairn.budget import DEFAULT_CHARACTERS
 from codecairn.text import one_line
 
 Role = Literal["path", "strong", "dim", "mark", "added", "removed"]
 Paint = Callable[[str, Role], str]
 Fields = Mapping[str, Any]
-
-DEFAULT_CHARACTERS = 8_000
-"""An answer to a caller who asked for nothing special."""
-MOST_CHARACTERS = 40_000
-"""An answer whatever is asked for; clients cut or replace longer ones."""
 
 
 def plain(text: str, role: Role) -> str:

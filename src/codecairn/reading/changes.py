@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby, takewhile
 
-from codecairn.reading import DEFAULT_CHARACTERS, Fields, Reading, Role, clip, fit, lines, one_of, share, state_lines
+from codecairn.budget import DEFAULT_CHARACTERS
+from codecairn.reading import Fields, Reading, Role, clip, fit, lines, one_of, share, state_lines
 from codecairn.reading.code import code_line
 from codecairn.text import one_line
 

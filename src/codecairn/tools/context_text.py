@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from codecairn.budget import ORDINARY_COUNT, characters
 from codecairn.memory.boosts import DIGITS, TODAY, ago
 from codecairn.text import fenced, one_line
-from codecairn.tools.cut import budget
 
 _RULE = "\n\n---\n\n"
 _LONGEST_TITLE = 80
-_ORDINARY_COUNT = 10
 _LEAST_PASSAGE = 300
 
 
@@ -23,7 +22,7 @@ def answer(value: Any, params: Mapping[str, Any]) -> str:
     head += [f"_{one_line(warning)}_" for warning in value.metadata.get("warnings", ())]
     if not value.results:
         head.append("Nothing was found.")
-    room = budget(asked=params.get("limit", 0) > _ORDINARY_COUNT) - sum(map(len, head))
+    room = characters(asked=params.get("limit", 0) > ORDINARY_COUNT) - sum(map(len, head))
     sections = [_section(number, each, _facts(each)) for number, each in enumerate(value.results, 1)]
     fixed = sum(len(before) + len(after) for before, after in sections)
     passages = _share([each.content for each in value.results], room - fixed)

@@ -1,4 +1,4 @@
-"""One budget for an answer: its value is cut to so many characters of JSON, what is left out is counted and named.
+"""Cuts an answer to its budget: its value is cut to so many characters of JSON, what is left out is counted and named.
 
 The leading rows stay, since every list begins with the most useful; long passages are shortened before rows go. What
 bare methods return, and what the shell asks for, stays whole.
@@ -12,16 +12,10 @@ from typing import Any
 
 import msgspec
 
+from codecairn.budget import room_for
 from codecairn.history.log import cursor_at
-from codecairn.reading import DEFAULT_CHARACTERS, MOST_CHARACTERS
-from codecairn.text import CHARACTERS_PER_TOKEN
 from codecairn.tools.cursor import SEAL, offset_of
 
-_ORDINARY_COUNT = 10
-_ORDINARY_MATCHES = 50
-_ORDINARY_ROWS = {"matches": _ORDINARY_MATCHES, "changes": _ORDINARY_MATCHES, "references": 20}
-"""How many rows tools give a caller who names no count."""
-_RANGES = ("startLine", "endLine", "includeDeps", "include_hunks")
 _LEAST_LINES = 2_000
 """Characters of a file's text that are shown however much else there is to say."""
 _NEXT = ("next_cursor", "nextCursor")
@@ -34,25 +28,6 @@ _PASSAGE_FIELDS = frozenset(
 )
 """Fields that hold a passage; what names a place is never cut."""
 _LONGEST_STRING = 2_000
-
-
-def budget(*, asked: bool) -> int:
-    """Characters that an answer may have."""
-    return MOST_CHARACTERS if asked else DEFAULT_CHARACTERS
-
-
-def room_for(fields: Mapping[str, Any], params: Mapping[str, Any]) -> int:
-    """Characters for this answer: by what its caller asked for. A tool that fills a budget of its caller's has kept to
-    it already."""
-    if "max_tokens" in params:
-        return min(MOST_CHARACTERS, int(params["max_tokens"] * CHARACTERS_PER_TOKEN))
-    return budget(asked=_is_asked(fields, params))
-
-
-def _is_asked(fields: Mapping[str, Any], params: Mapping[str, Any]) -> bool:
-    """Whether a caller asked for much: a count beyond the ordinary, lines, or more files than one."""
-    ordinary = next((count for name, count in _ORDINARY_ROWS.items() if name in fields), _ORDINARY_COUNT)
-    return max(params.get("limit") or 0, params.get("maxCount") or 0) > ordinary or any(map(params.get, _RANGES))
 
 
 def fitted(fields: dict[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,12 +20,13 @@ from typing import Any
 
 import msgspec
 
+from codecairn.budget import room_for
 from codecairn.errors import CairnError, InvalidInput
 from codecairn.index.standing import LIVE, Standing
 from codecairn.reading import Printer, Reading
 from codecairn.reading.errors import print_error
 from codecairn.tools.cursor import SEAL, offset_of
-from codecairn.tools.cut import encoded, fitted, room_for
+from codecairn.tools.cut import encoded, fitted
 
 Markdown = Callable[[Any, Mapping[str, Any]], str]
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, structs
 
+from codecairn.budget import characters
 from codecairn.errors import CairnError, OverlayNotReady, ParseFailed, RefNotFound
 from codecairn.files.read import FileText, extent_of, numbered, read_at, read_here
 from codecairn.files.roles import role_of
@@ -23,7 +24,7 @@ from codecairn.resolve.rules import rules_of
 from codecairn.source.refs import resolve
 from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
-from codecairn.tools.cut import budget, encoded
+from codecairn.tools.cut import encoded
 from codecairn.tools.inquiry import Inquiry, Ref, UnlistedRoot, inquire, project_of
 from codecairn.tools.nearby import suggesting_paths
 from codecairn.tools.outline import OutlineSymbol, nested_symbols
@@ -101,7 +102,7 @@ def read_file(
     loaded = _load_imports(reader, file) if includeDeps and maxDepth else _LoadedImports()
     _note_read(call, file.path)
     is_part = startLine is not None or endLine is not None
-    is_long = not is_part and len(file.text) > budget(asked=includeDeps)
+    is_long = not is_part and len(file.text) > characters(asked=includeDeps)
     return ReadFile(
         file=ReadText(
             path=file.path, content=numbered(shown, extent.first) if lineNumbers else "".join(shown), size=file.size,

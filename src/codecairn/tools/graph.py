@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, structs
 
+from codecairn.budget import characters
 from codecairn.errors import NoEdgesAvailable
 from codecairn.rank.explain import SHORT_KINDS
 from codecairn.rank.filters import module_of, qualified_name
@@ -20,7 +21,6 @@ from codecairn.resolve.values import Definition
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
-from codecairn.tools.cut import budget
 from codecairn.tools.inquiry import Inquiry, Ref, Workspace, inquire, project_of
 from codecairn.tools.nearby import suggesting_names
 from codecairn.tools.references import NOT_ALL, ReferredSymbol, referred, weigh
@@ -102,7 +102,7 @@ class _GraphPage:
 
 def _page(engine: Engine, edges: Iterator[Edge], offset: int, limit: int) -> _GraphPage:
     """The edges an answer has room for, with the nodes they bring along."""
-    room = budget(asked=limit > _ORDINARY) - _AROUND_ROWS
+    room = characters(asked=limit > _ORDINARY) - _AROUND_ROWS
     page, met = list[Edge](), set[Node]()
     for edge in islice(edges, offset, None):
         new = {edge.caller, edge.callee} - met

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from codecairn import __version__
 from codecairn.catalog.check import loaded
+from codecairn.clock import timestamp
 from codecairn.errors import CairnError
-from codecairn.metrics import timestamp
 from codecairn.project import Project
 from codecairn.tools import Call, tool
 from codecairn.types import Health, MetricsSnapshot

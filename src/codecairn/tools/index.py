@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from codecairn.clock import iso_seconds
 from codecairn.index.activity import Opened
 from codecairn.index.batch import Report
 from codecairn.index.run import Options
@@ -227,12 +227,11 @@ def _totals(project: Project, stands: Standing) -> StatusStatistics:
     assert opened is not None
     totals = opened.store.totals(layer.id)
     skipped = Counter(layer.excluded) + Counter(opened.store.reasons(layer.id))
-    finished = layer.finished_at
     return StatusStatistics(
         total_files=totals.files, files_indexed=totals.indexed, files_as_text=_as_text(opened, layer),
         total_symbols=totals.symbols, total_chunks=totals.chunks,
         total_embeddings=totals.vectors, index_size_mb=index_size_mb(project),
-        last_indexed_at=datetime.fromtimestamp(finished, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if finished else None,
+        last_indexed_at=iso_seconds(layer.finished_at) if layer.finished_at else None,
         indexing_duration_seconds=layer.seconds, total_lines=totals.lines,
         skipped=[SkippedFiles(reason=reason, count=count) for reason, count in sorted(skipped.items())],
         files_with_errors=len(opened.store.complaints(layer.id)),

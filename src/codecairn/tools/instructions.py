@@ -12,7 +12,7 @@ from codecairn.catalog import diff, governance
 from codecairn.catalog import search as catalog_search
 from codecairn.catalog.entries import Catalog, Entry
 from codecairn.catalog.usage import KnownUsage, hotset, known_usage
-from codecairn.metrics import timestamp
+from codecairn.clock import timestamp
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.types import (

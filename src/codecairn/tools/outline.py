@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from codecairn.beside import PROSE
+from codecairn.budget import characters
 from codecairn.errors import NotFound
 from codecairn.nearness import nearest_paths, suggestion
 from codecairn.parse.facts import Symbol
@@ -21,7 +22,6 @@ from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
-from codecairn.tools.cut import budget
 from codecairn.tools.inquiry import Ref, Workspace, inquire, project_of
 from codecairn.tools.nearby import known_paths
 
@@ -193,7 +193,7 @@ def _fitting(symbols: list[SymbolRow], limit: int | None) -> int:
 
 
 def _room(limit: int | None) -> float:
-    return budget(asked=limit is not None) - _AROUND_ROWS
+    return characters(asked=limit is not None) - _AROUND_ROWS
 
 
 def _size(each: SymbolRow) -> int:

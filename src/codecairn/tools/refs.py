@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from codecairn.clock import iso_seconds
 from codecairn.errors import CairnError, OverlayNotReady, ProjectNotFound
 from codecairn.index.overlays import last_ref_use, lease_of, note_ref_use
 from codecairn.index.standing import LIVE, Standing, scope_of, standing
@@ -117,7 +117,7 @@ def _only_the_files(stands: Standing) -> list[IndexedRef]:
 
 
 def _time(seconds: float | None) -> str | None:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if seconds else None
+    return iso_seconds(seconds) if seconds else None
 
 
 class SwitchedRef(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from codecairn.reading import DEFAULT_CHARACTERS, MOST_CHARACTERS
+from codecairn.budget import characters
 from codecairn.text import fenced, one_line
 from codecairn.types import Blame, BlameCommit, BlameLine, Commit, CommitList, Diff, FileChange, FileDiff
 
@@ -174,7 +174,7 @@ def _blame_rest(value: Blame, last: int, params: Mapping[str, Any]) -> list[str]
 
 
 def _blame_room(params: Mapping[str, Any]) -> int:
-    return (DEFAULT_CHARACTERS if params.get("endLine") is None else MOST_CHARACTERS) - _CLOSING
+    return characters(asked=params.get("endLine") is not None) - _CLOSING
 
 
 def _row_of(value: Blame) -> Callable[[BlameLine], str]:
