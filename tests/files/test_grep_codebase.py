@@ -24,11 +24,11 @@ from codecairn.paths import Guard
 from codecairn.source import process
 from codecairn.source.git import Git
 from codecairn.tools import grep
-from tests.files.conftest import Connect, refusal, value_of
-from tests.search.conftest import Asking
 from tests.support.doors import JSON_DOORS, Answer, Door
+from tests.support.files import Connect, refusal, value_of
 from tests.support.pages import place_of
 from tests.support.repo import Repo
+from tests.support.search import Asking
 
 Plain = Callable[..., Answer]
 

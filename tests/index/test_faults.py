@@ -14,8 +14,8 @@ import pytest
 
 from codecairn.errors import CairnError, IndexIncompatible
 from codecairn.store.schema import SCHEMA
-from tests.index.conftest import GO, PYTHON, Ask, Indexed, Open
 from tests.support.doors import Answer
+from tests.support.index import GO, PYTHON, Ask, Indexed, Open
 from tests.support.repo import Repo
 from tests.support.wait import eventually
 

@@ -16,10 +16,10 @@ from codecairn.memory.boosts import Boosts, ago, boosts
 from codecairn.memory.search import Asked, search_context
 from codecairn.store.sessions import DAY_S, Accessed
 from codecairn.text import CHARACTERS_PER_TOKEN
-from tests.memory.conftest import HOUSE, TOKENS, refusal, value_of
 from tests.registry.samples import assert_conforms
-from tests.search.conftest import Asking, Doors
+from tests.support.memory import HOUSE, TOKENS, refusal, value_of
 from tests.support.repo import Repo
+from tests.support.search import Asking, Doors
 
 Own = Callable[..., Asking]
 
