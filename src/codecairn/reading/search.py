@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from codecairn.reading import Fields, Reading, clip, extent, lines, sentence, share, state_lines
+from codecairn.reading import Fields, Reading, clip, extent, fit, lines, sentence, share, state_lines
 from codecairn.reading.code import code_line, dedented
 from codecairn.text import one_line
 
@@ -25,7 +25,7 @@ def print_search(answer: Fields, reading: Reading) -> str:
     words = query_words(answer["query"])
     head = f'{share(len(results), total, "result")} for "{clip(one_line(answer["query"]), 80)}"'
     blocks = [_result(each, words, reading) for each in results]
-    shown = _count_that_fit(blocks, reading.room - len(head) - 200)
+    shown = fit(blocks, reading.room - len(head) - 200)
     parts = [head if shown == len(blocks) else f"{head}, {shown} of them here", *state_lines(answer["metadata"])]
     if not results:
         return lines([*parts, _nothing(answer)])
@@ -44,15 +44,6 @@ def _more(answer: Fields, reading: Reading, shown: int, total: int) -> str | Non
         return None
     cursor = answer.get("next_cursor") if shown == len(answer["results"]) else reading.cursor(str(place))
     return reading.paint(f"{total - place:,} more: {reading.onward(cursor)}", "dim") if cursor else None
-
-
-def _count_that_fit(blocks: list[str], room: int) -> int:
-    used = 0
-    for count, block in enumerate(blocks):
-        used += len(block) + 1
-        if used > room and count:
-            return count
-    return len(blocks)
 
 
 def query_words(query: str) -> re.Pattern[str]:

@@ -23,7 +23,7 @@ from codecairn.rank.filters import Filters, checked_path, qualified_name
 from codecairn.reading.changes import print_changes
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.identity import stable_id, symbol_id
-from codecairn.resolve.references import Reference, references_to
+from codecairn.resolve.references import references_to
 from codecairn.resolve.values import Definition
 from codecairn.source.refs import default_branch, tip_of
 from codecairn.source.walk import is_test
@@ -70,16 +70,13 @@ class Lines(Struct, frozen=True):
     end: int
 
 
-class _SymbolDiff(Struct, frozen=True, kw_only=True):
+class ChangedSymbol(Struct, frozen=True, kw_only=True, omit_defaults=True):
     symbol: str
     change_type: ChangeType
     before: SymbolRecord | None
     after: SymbolRecord | None
     path: str
     lines: Lines
-
-
-class ChangedSymbol(_SymbolDiff, frozen=True, kw_only=True, omit_defaults=True):
     moved_from: str | None = None
     renamed_from: str | None = None
     signature_changed: bool = False
@@ -94,7 +91,7 @@ class ChangedSymbol(_SymbolDiff, frozen=True, kw_only=True, omit_defaults=True):
     hunk: list[str] = []
 
 
-class _DiffContext(Struct, frozen=True, kw_only=True):
+class DiffContext(Struct, frozen=True, kw_only=True):
     base_ref: str
     head_ref: str
     merge_base_commit: str
@@ -104,9 +101,6 @@ class _DiffContext(Struct, frozen=True, kw_only=True):
     file_changes: list[ChangedFile]
     metadata: dict[str, Any]
     next_cursor: str | None = None
-
-
-class DiffContext(_DiffContext, frozen=True, kw_only=True):
     files_without_symbols: int = 0
     """Changed files in which no symbol changed: documents, data, layout."""
     omitted_files: int = 0
@@ -306,7 +300,7 @@ def _calls(engine: Engine, target: Definition) -> _Calls | None:
     here = engine.scope(target.file).row.path
     calls = [each for each in found.references if each.kind == "calls"]
     ordered = sorted(calls, key=lambda each: _distance(engine.scope(each.file).row.path, here))
-    names = dict.fromkeys(_name(engine, each) for each in ordered)
+    names = dict.fromkeys(symbol_around(engine, each.file, each.symbol).qualified_name for each in ordered)
     return _Calls(len(calls), list(names)[:_NEAREST])
 
 
@@ -314,11 +308,6 @@ def _distance(path: str, here: str) -> tuple[bool, int, str]:
     """Code before tests, and what shares more of the path first."""
     shared = len(posixpath.commonpath([path, here]).split("/")) if "/" in path and "/" in here else 0
     return is_test(path), -shared - (path == here), path
-
-
-def _name(engine: Engine, each: Reference) -> str:
-    around = symbol_around(engine, each.file, each.symbol)
-    return around.qualified_name
 
 
 def _row(

@@ -11,7 +11,6 @@ from msgspec import Meta, Struct, structs
 
 from codecairn.budget import characters
 from codecairn.errors import NoEdgesAvailable
-from codecairn.rank.explain import SHORT_KINDS
 from codecairn.rank.filters import module_of, qualified_name
 from codecairn.reading.references import print_graph
 from codecairn.resolve.calls import Calls, Direction, Edge, Node, Walk
@@ -24,7 +23,7 @@ from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.inquiry import Inquiry, Ref, Workspace, inquire, project_of
 from codecairn.tools.nearby import suggesting_names
 from codecairn.tools.references import NOT_ALL, ReferredSymbol, referred, weigh
-from codecairn.tools.symbols import SymbolName, check_name
+from codecairn.tools.symbols import SymbolName, check_name, symbol_fields
 
 _ROW = 110
 """Characters of an edge or of a node, beside its names."""
@@ -138,18 +137,12 @@ def _graph(engine: Engine, root: Definition, walk: Walk, page: _GraphPage, inqui
 
 def _node(engine: Engine, node: Node, number: int, depth: int) -> GraphNode:
     scope = engine.scope(node.file)
-    layer = engine.view.source_layer(scope.row.path, node.file)
-    if node.number < 0:
-        stem = scope.row.path.rpartition("/")[2].partition(".")[0]
-        return GraphNode(
-            id=number, depth=depth, name=stem, qualified_name=_full_name(engine, node), kind="module",
-            path=scope.row.path, line_start=1, source_layer=layer,
-        )  # fmt: skip
-    symbol = scope.symbols[node.number]
+    symbol = scope.symbols[node.number] if node.number >= 0 else None
+    named = symbol_fields(scope.row, symbol)
     return GraphNode(
-        id=number, depth=depth, name=symbol.name, qualified_name=_full_name(engine, node),
-        kind=SHORT_KINDS.get(symbol.kind, symbol.kind), path=scope.row.path, line_start=symbol.name_line,
-        source_layer=layer,
+        id=number, depth=depth, name=named["name"], qualified_name=_full_name(engine, node), kind=named["kind"],
+        path=scope.row.path, line_start=symbol.name_line if symbol else 1,
+        source_layer=engine.view.source_layer(scope.row.path, node.file),
     )  # fmt: skip
 
 

@@ -9,11 +9,8 @@ from msgspec import Meta, Struct, structs
 
 from codecairn.beside import place_of
 from codecairn.errors import InvalidInput, NoEdgesAvailable
-from codecairn.rank.explain import SHORT_KINDS
-from codecairn.rank.filters import module_of, qualified_name
 from codecairn.reading.references import kind_order, print_references
 from codecairn.resolve.engine import Engine
-from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.resolve.oneness import references_to_all
 from codecairn.resolve.pick import Meaning, meanings
 from codecairn.resolve.references import Found, Reference, Unresolved
@@ -24,6 +21,7 @@ from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.inquiry import Ref, Workspace, clamp, inquire, project_of
 from codecairn.tools.nearby import suggesting_names
+from codecairn.tools.symbols import symbol_fields
 
 EdgeType = Literal["imports", "calls", "implements", "extends", "references"]
 SymbolName = Annotated[
@@ -74,11 +72,7 @@ class CandidateReferences(Struct, frozen=True, kw_only=True):
     unresolved_count: int
 
 
-class References(Struct, frozen=True, kw_only=True):
-    symbol: ReferredSymbol
-    references: list[ReferenceRow]
-    total_references: int
-    unresolved_count: int
+class References(CandidateReferences, frozen=True, kw_only=True):
     metadata: dict[str, Any]
     unresolved: list[UnresolvedRow] | None = None
     unresolved_reasons: dict[str, int] | None = None
@@ -144,13 +138,12 @@ def _with_candidates(
     engine: Engine, page: References, others: list[tuple[Definition, Found]], kind: str | None, share: int
 ) -> References:  # fmt: skip
     told = [_candidate(engine, target, _rows(engine, found, kind), share) for target, found in others]
-    is_cut = any(len(each.references) < each.total_references for each in told)
-    completeness = {"result_completeness": "truncated"} if is_cut and _is_complete(page) else {}
-    return structs.replace(page, candidates=told, metadata={**page.metadata, **completeness})
-
-
-def _is_complete(page: References) -> bool:
-    return bool(page.metadata["result_completeness"] == "complete")
+    metadata = page.metadata
+    if metadata["result_completeness"] == "complete" and any(
+        len(each.references) < each.total_references for each in told
+    ):
+        metadata = {**metadata, "result_completeness": "truncated"}
+    return structs.replace(page, candidates=told, metadata=metadata)
 
 
 def _candidate(engine: Engine, target: Definition, rows: Found, share: int) -> CandidateReferences:
@@ -207,11 +200,7 @@ def _reference(engine: Engine, each: Reference) -> ReferenceRow:
 
 def referred(engine: Engine, target: Definition) -> ReferredSymbol:
     file, symbol = engine.scope(target.file).row, engine.symbol(target)
-    return ReferredSymbol(
-        symbol_id=symbol_id(file, symbol), symbol_stable_id=stable_id(file, symbol), name=symbol.name,
-        qualified_name=qualified_name(file, symbol), kind=SHORT_KINDS.get(symbol.kind, symbol.kind), path=file.path,
-        line_start=symbol.name_line,
-    )  # fmt: skip
+    return ReferredSymbol(**symbol_fields(file, symbol), path=file.path, line_start=symbol.name_line)
 
 
 def _place(engine: Engine, each: Reference | Unresolved) -> dict[str, Any]:
@@ -233,11 +222,5 @@ def _context(line: str, column: int) -> str:
 
 def symbol_around(engine: Engine, file: int, number: int) -> SymbolOf:
     """The symbol a site stands in; the module where it stands in none."""
-    row = engine.scope(file).row
-    symbol = engine.scope(file).symbols[number] if number >= 0 else None
-    ids = {"symbol_id": symbol_id(row, symbol), "symbol_stable_id": stable_id(row, symbol)}
-    if symbol is None:
-        stem = row.path.rpartition("/")[2].partition(".")[0]
-        return SymbolOf(**ids, name=stem, qualified_name=module_of(row) or stem, kind="module")
-    kind = SHORT_KINDS.get(symbol.kind, symbol.kind)
-    return SymbolOf(**ids, name=symbol.name, qualified_name=qualified_name(row, symbol), kind=kind)
+    scope = engine.scope(file)
+    return SymbolOf(**symbol_fields(scope.row, scope.symbols[number] if number >= 0 else None))

@@ -13,12 +13,13 @@ from codecairn.parse.kinds import KINDS
 from codecairn.paths import has_control, printable
 from codecairn.rank.bodies import Body, body_of, head_of
 from codecairn.rank.explain import SHORT_KINDS
-from codecairn.rank.filters import Filters, checked_language, checked_path, qualified_name
+from codecairn.rank.filters import Filters, checked_language, checked_path, module_of, qualified_name
 from codecairn.rank.named import Match, Named, find
 from codecairn.reading.outline import print_symbols
 from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.resolve.inherited import inherited
-from codecairn.store.view import View
+from codecairn.store.version import SymbolRow
+from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.inquiry import Ref, Workspace, inquire, project_of
@@ -99,6 +100,16 @@ def check_name(name: str) -> None:
         raise InvalidInput(f"Not a name: {printable(name)} ({reason})", param="symbol_name", reason=reason)
 
 
+def symbol_fields(file: FileRow, symbol: SymbolRow | None) -> dict[str, str]:
+    """The ids and names of a symbol, as answers say them; of a file's module where there is none."""
+    ids = {"symbol_id": symbol_id(file, symbol), "symbol_stable_id": stable_id(file, symbol)}
+    if symbol is None:
+        stem = file.path.rpartition("/")[2].partition(".")[0]
+        return {**ids, "name": stem, "qualified_name": module_of(file) or stem, "kind": "module"}
+    kind = SHORT_KINDS.get(symbol.kind, symbol.kind)
+    return {**ids, "name": symbol.name, "qualified_name": qualified_name(file, symbol), "kind": kind}
+
+
 def _kind(given: str) -> str:
     kind = _FULL_KINDS.get(given.strip().lower(), given.strip().lower())
     if kind not in KINDS:
@@ -156,10 +167,9 @@ def _row(view: View, each: Named, body: Body | None) -> SymbolFound:
     file, symbol = each.file, each.symbol
     doc = symbol.doc.strip().split("\n")[0][:_LONGEST_DOC]
     return SymbolFound(
-        name=symbol.name, qualified_name=qualified_name(file, symbol), kind=SHORT_KINDS.get(symbol.kind, symbol.kind),
-        match=each.match, language=file.language, path=file.path, line_start=symbol.name_line,
-        line_end=symbol.end_line, signature=symbol.signature, symbol_id=symbol_id(file, symbol),
-        symbol_stable_id=stable_id(file, symbol), source_layer=view.source_layer(file.path, file.id),
+        **symbol_fields(file, symbol), match=each.match, language=file.language, path=file.path,
+        line_start=symbol.name_line, line_end=symbol.end_line, signature=symbol.signature,
+        source_layer=view.source_layer(file.path, file.id),
         doc=doc if doc and body is None else None, body=body.text if body else None,
         body_start_line=body.start_line if body else None,
         body_cut=body.is_cut if body else False,
