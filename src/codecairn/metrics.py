@@ -12,12 +12,46 @@ from pathlib import Path
 
 from codecairn.cache import caches
 from codecairn.clock import timestamp
-from codecairn.types import CacheMetrics, MethodMetrics, MetricsSnapshot
+from codecairn.types import Wire
 
 _SAMPLES = 1024
 """Percentiles are of the latest calls of a method; counts, averages and maxima of all of them."""
 
 _BUCKETS_S = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+class MethodMetrics(Wire, frozen=True, kw_only=True):
+    method: str
+    count: int
+    avg_ms: float
+    max_ms: float
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    successes: int
+    failures: int
+    errors: dict[str, int]
+    """The failures by their type."""
+    rate_limit_hits: int
+    slow_calls: int
+    """Calls that took longer than their tool's maximum."""
+
+
+class CacheMetrics(Wire, frozen=True, kw_only=True):
+    name: str
+    entries: int
+    bytes: int
+    """What its entries are reckoned to take."""
+    most_bytes: int
+
+
+class MetricsSnapshot(Wire, frozen=True, kw_only=True):
+    generated_at: str
+    methods: list[MethodMetrics]
+    caches: list[CacheMetrics]
+    """What is kept only to be faster, each up to its bound."""
+    rss_bytes: int | None
+    """The memory the process has now; null where the system does not tell."""
 
 
 @dataclass

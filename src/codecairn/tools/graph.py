@@ -23,7 +23,8 @@ from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.inquiry import Inquiry, Ref, Workspace, inquire, project_of
 from codecairn.tools.nearby import suggesting_names
 from codecairn.tools.references import NOT_ALL, ReferredSymbol, referred, weigh
-from codecairn.tools.symbols import SymbolName, check_name, symbol_fields
+from codecairn.tools.symbol_fields import symbol_fields
+from codecairn.tools.symbols import SymbolName, check_name
 
 _ROW = 110
 """Characters of an edge or of a node, beside its names."""

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+from msgspec import field
+
 from codecairn import __version__
 from codecairn.catalog.check import loaded
 from codecairn.clock import timestamp
 from codecairn.errors import CairnError
+from codecairn.metrics import MetricsSnapshot
 from codecairn.project import Project
 from codecairn.tools import Call, tool
-from codecairn.types import Health, MetricsSnapshot
+from codecairn.types import Wire
 
 _MOST_PROBLEMS = 20
+
+
+class Health(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    status: Literal["ok", "degraded"]
+    timestamp: str
+    version: str
+    problems: list[str] = field(default_factory=list)
 
 
 @tool(family="catalog", method="health/check")

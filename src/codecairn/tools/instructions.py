@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from codecairn.catalog import diff, governance
 from codecairn.catalog import search as catalog_search
@@ -17,22 +17,13 @@ from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.types import (
     CatalogEntry,
-    Drift,
-    EntriesChanged,
-    EntryChanges,
-    EntryFound,
-    EntryMissing,
-    EntryPage,
-    GateReport,
-    HotSet,
-    Integrity,
-    NotConfigured,
-    ProjectedEntry,
-    ProjectedPage,
-    PromptTooLong,
-    Review,
-    UpToDate,
-    UseCounted,
+    GateResult,
+    GateSummary,
+    HotEntry,
+    PromptIssue,
+    Requirement,
+    ReviewSummary,
+    Wire,
 )
 
 FieldName = Literal[
@@ -46,6 +37,125 @@ Fields = Annotated[list[FieldName] | None, Meta(description="Fields of each item
 class KnownEntry(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     id: str
     source_hash: str
+
+
+class ProjectedEntry(Wire, frozen=True, kw_only=True):
+    """An entry of which only some fields were asked for."""
+
+    id: str
+    title: str | UnsetType = UNSET
+    body: str | UnsetType = UNSET
+    priority: int | UnsetType = UNSET
+    audience: Literal["individual", "group", "all"] | UnsetType = UNSET
+    requirement: Requirement | UnsetType = UNSET
+    categories: list[str] | UnsetType = UNSET
+    source_hash: str | UnsetType = UNSET
+    schema_version: str | UnsetType = UNSET
+    created_at: str | UnsetType = UNSET
+    updated_at: str | UnsetType = UNSET
+    risk_score: int | UnsetType = UNSET
+    rationale: str | UnsetType = UNSET
+    deprecated_by: str | UnsetType = UNSET
+    source: str | UnsetType = UNSET
+    usage_count: int | UnsetType = UNSET
+    last_used_at: str | UnsetType = UNSET
+
+
+class EntryPage(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    hash: str
+    count: int
+    items: list[CatalogEntry]
+    total: int | None = None
+    """How many there are in all, where these are not all."""
+    next_cursor: str | None = None
+    warnings: list[str] = field(default_factory=list)
+
+
+class ProjectedPage(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    hash: str
+    count: int
+    items: list[ProjectedEntry]
+    total: int | None = None
+    next_cursor: str | None = None
+    warnings: list[str] = field(default_factory=list)
+
+
+class EntryFound(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    hash: str
+    item: CatalogEntry
+    warnings: list[str] = field(default_factory=list)
+
+
+class EntryMissing(Wire, frozen=True, kw_only=True):
+    not_found: Literal[True]
+    hash: str
+
+
+class UpToDate(Wire, frozen=True, kw_only=True):
+    up_to_date: Literal[True]
+    hash: str
+
+
+class EntryChanges(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    hash: str
+    added: list[CatalogEntry]
+    updated: list[CatalogEntry]
+    removed: list[str]
+    warnings: list[str] = field(default_factory=list)
+
+
+class EntriesChanged(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    hash: str
+    changed: list[CatalogEntry]
+    warnings: list[str] = field(default_factory=list)
+
+
+class Review(Wire, frozen=True, kw_only=True):
+    issues: list[PromptIssue]
+    summary: ReviewSummary
+
+
+class PromptTooLong(Wire, frozen=True, kw_only=True):
+    truncated: Literal[True]
+    message: str
+    max: int
+
+
+class Drift(Wire, frozen=True, kw_only=True):
+    id: str
+    expected: str
+    actual: str
+
+
+class Integrity(Wire, frozen=True, kw_only=True):
+    hash: str
+    count: int
+    issues: list[Drift]
+    issue_count: int
+
+
+class UseCounted(Wire, frozen=True, kw_only=True):
+    id: str
+    usage_count: int
+    last_used_at: str
+    hash: str
+
+
+class HotSet(Wire, frozen=True, kw_only=True):
+    hash: str
+    count: int
+    limit: int
+    items: list[HotEntry]
+
+
+class GateReport(Wire, frozen=True, kw_only=True):
+    generated_at: str
+    results: list[GateResult]
+    summary: GateSummary
+
+
+class NotConfigured(Wire, frozen=True, kw_only=True):
+    not_configured: Literal[True]
 
 
 @tool(family="catalog", method="instructions/list")

@@ -21,7 +21,7 @@ from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.inquiry import Ref, Workspace, clamp, inquire, project_of
 from codecairn.tools.nearby import suggesting_names
-from codecairn.tools.symbols import symbol_fields
+from codecairn.tools.symbol_fields import symbol_fields
 
 EdgeType = Literal["imports", "calls", "implements", "extends", "references"]
 SymbolName = Annotated[

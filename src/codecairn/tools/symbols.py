@@ -13,17 +13,16 @@ from codecairn.parse.kinds import KINDS
 from codecairn.paths import has_control, printable
 from codecairn.rank.bodies import Body, body_of, head_of
 from codecairn.rank.explain import SHORT_KINDS
-from codecairn.rank.filters import Filters, checked_language, checked_path, module_of, qualified_name
+from codecairn.rank.filters import Filters, checked_language, checked_path, qualified_name
 from codecairn.rank.named import Match, Named, find
 from codecairn.reading.outline import print_symbols
-from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.resolve.inherited import inherited
-from codecairn.store.version import SymbolRow
-from codecairn.store.view import FileRow, View
+from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.inquiry import Ref, Workspace, inquire, project_of
 from codecairn.tools.nearby import unmatched
+from codecairn.tools.symbol_fields import symbol_fields
 
 LONGEST_NAME = 500
 _ROOM = 12_000
@@ -98,16 +97,6 @@ def check_name(name: str) -> None:
     if not name.strip() or has_control(name):
         reason = "it holds a control character" if name.strip() else "it is empty"
         raise InvalidInput(f"Not a name: {printable(name)} ({reason})", param="symbol_name", reason=reason)
-
-
-def symbol_fields(file: FileRow, symbol: SymbolRow | None) -> dict[str, str]:
-    """The ids and names of a symbol, as answers say them; of a file's module where there is none."""
-    ids = {"symbol_id": symbol_id(file, symbol), "symbol_stable_id": stable_id(file, symbol)}
-    if symbol is None:
-        stem = file.path.rpartition("/")[2].partition(".")[0]
-        return {**ids, "name": stem, "qualified_name": module_of(file) or stem, "kind": "module"}
-    kind = SHORT_KINDS.get(symbol.kind, symbol.kind)
-    return {**ids, "name": symbol.name, "qualified_name": qualified_name(file, symbol), "kind": kind}
 
 
 def _kind(given: str) -> str:
