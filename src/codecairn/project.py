@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -127,26 +127,26 @@ class Project:
     @property
     def is_engaged(self) -> bool:
         """Whether something goes on here that no call waits for: a watcher, a run, a connection on one of its refs."""
-        index: ProjectIndex | None = self.__dict__.get("index")
-        leases: Leases | None = self.__dict__.get("leases")
+        index, leases = self._open_index, self.__dict__.get("leases")
         is_kept = index is not None and (index.keeping is not None or index.activity is not None)
         return is_kept or (leases is not None and leases.are_held)
+
+    @property
+    def _open_index(self) -> ProjectIndex | None:
+        return self.__dict__.get("index")
 
     def close_when_unused(self) -> None:
         """Close the index as soon as the last call that uses this project has ended. Databases close themselves; the
         workers of an index would wait for a minute."""
-        index: ProjectIndex | None = self.__dict__.get("index")
-        if index is not None:
-            finalize(self, index.close).atexit = False
+        if self._open_index is not None:
+            finalize(self, self._open_index.close).atexit = False
 
     def close(self) -> None:
         """Give back what was opened. What is asked for afterwards is opened again."""
-        index: ProjectIndex | None = self.__dict__.pop("index", None)
-        memory: Memory | None = self.__dict__.pop("memory", None)
-        if index is not None:
-            index.close()
-        if memory is not None:
-            memory.close()
+        for name in ("index", "memory"):
+            handle = self.__dict__.pop(name, None)
+            if handle is not None:
+                handle.close()
 
 
 class Projects:
@@ -248,13 +248,11 @@ class Projects:
         return root
 
     def _first_hint(self, candidates: Iterable[Path | None]) -> Path | None:
-        return next(self._hints(candidates), None)
+        folders = (_folder(each) for each in candidates if each is not None)
+        return next((root for root in folders if root is not None and self._may_be_hinted(root)), None)
 
-    def _hints(self, candidates: Iterable[Path | None]) -> Iterator[Path]:
-        for candidate in candidates:
-            root = _folder(candidate) if candidate is not None else None
-            if root is not None and not self._is_never_a_project(root) and not _holds_repositories(root):
-                yield root
+    def _may_be_hinted(self, root: Path) -> bool:
+        return not self._is_never_a_project(root) and not _holds_repositories(root)
 
     def _is_never_a_project(self, root: Path) -> bool:
         return root.parent == root or _are_one(root, self.settings.home)

@@ -37,7 +37,7 @@ def command() -> None:
 @json_option
 def list_(root: Path | None, type_: str | None, module: str | None, structured: bool) -> None:
     project = open_project(root)
-    found = _judged_rows(project, type_, module)
+    found = _list_rows(project, type_, module)
     if structured:
         show_json(found)
         return
@@ -51,7 +51,7 @@ def list_(root: Path | None, type_: str | None, module: str | None, structured: 
 @root_option
 @click.argument("id")
 def show(root: Path | None, id: str) -> None:  # noqa: A002
-    found = next((each for each in _judged_rows(open_project(root)) if each["id"] == id), None)
+    found = next((each for each in _list_rows(open_project(root)) if each["id"] == id), None)
     if found is None:
         raise click.ClickException(f"No discovery {id}.")
     for name, value in found.items():
@@ -162,7 +162,7 @@ def _status(each: dict[str, Any]) -> str:
     return f"{click.style(status, fg=_COLOURS[status])}  " if status else ""
 
 
-def _judged_rows(project: Project, type_: str | None = None, module: str | None = None) -> list[dict[str, Any]]:
+def _list_rows(project: Project, type_: str | None = None, module: str | None = None) -> list[dict[str, Any]]:
     """Discoveries as the tools show them, judged by the index as it is."""
     import msgspec
 

@@ -214,4 +214,4 @@ def _arguments(params: Any) -> Any:
 
 
 def _fault(id_: Any, fault: RpcError) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": id_, "error": msgspec.to_builtins(fault)}
+    return error(id_, fault.code, fault.message, fault.data)

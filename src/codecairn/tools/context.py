@@ -8,12 +8,11 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from codecairn.errors import EmptyQuery
-from codecairn.index.standing import Standing, standing
 from codecairn.links import Linked, linked
 from codecairn.memory.search import Asked, Found, Searched, search_context
 from codecairn.project import Project
 from codecairn.tools import Call, context_text, tool
-from codecairn.tools.inquiry import Inquiry, Ref, UnlistedRoot, inquire, project_of
+from codecairn.tools.inquiry import Inquiry, Ref, UnlistedRoot, inquire, look, project_of
 from codecairn.types import Wire
 
 _SHORTEST_QUERY, _LONGEST_QUERY = 3, 500
@@ -92,7 +91,7 @@ def context_search(
     scope = _scope(call, own, projectScope)
     found = search_context(
         [own, *scope.projects], asked,
-        lambda project: inquire(call, own, ref).stands if project is own else _stand(call, project),
+        lambda project: (inquire(call, own, ref) if project is own else look(call, project)).stands,
         lambda project: sessions.current(call.connection, project), sessions.clock(), scope.names,
     )  # fmt: skip
     ms = (time.perf_counter() - began) * 1000
@@ -102,10 +101,6 @@ def context_search(
         results=[_result(each, now) for each in found.results], query=query, totalFound=found.total,
         searchTime=round(ms, 1), metadata=_metadata(own, found, warnings),
     )  # fmt: skip
-
-
-def _stand(call: Call, project: Project) -> Standing:
-    return standing(project.index, call.cancel, call.ref_for(project, None))
 
 
 def _scope(call: Call, project: Project, scope: str) -> Linked:

@@ -106,7 +106,7 @@ def _longest_list(fields: dict[str, Any]) -> str | None:
 
 def _with_fewer(fields: dict[str, Any], name: str, params: Mapping[str, Any], room: int) -> dict[str, Any]:
     pages = "count" in fields or "next_cursor" in fields
-    lists = _paged_lists(fields) if "next_cursor" in fields else {name: fields[name]}
+    lists = _lists(fields) if "next_cursor" in fields else {name: fields[name]}
     closing = {"list": name, "shown": 0, "of": len(fields[name]), "cursor": None}
     longest = _cursor(fields, params, len(fields[name])) if pages else None
     rest = len(encoded({**fields, **{each: [] for each in lists}, "cut": {**closing, "cursor": longest}}))
@@ -128,7 +128,7 @@ def _cursor(fields: dict[str, Any], params: Mapping[str, Any], shown: int) -> st
     return str(params[SEAL](str(offset_of(params["cursor"]) + shown)))
 
 
-def _paged_lists(fields: dict[str, Any]) -> dict[str, list[Any]]:
+def _lists(fields: dict[str, Any]) -> dict[str, list[Any]]:
     """The lists that one cursor counts along, side by side."""
     return {name: value for name, value in fields.items() if isinstance(value, list)}
 

@@ -135,7 +135,7 @@ class Family:
     """Whether its errors say so too."""
 
     @property
-    def added(self) -> dict[str, Any]:
+    def extra_properties(self) -> dict[str, Any]:
         """Properties the envelope adds to every value, as schemas."""
         return {"metadata": {"type": "object"}} if self.has_metadata else {}
 

@@ -100,7 +100,7 @@ def read_file(
     extent = extent_of(file, startLine, endLine)
     shown = file.lines[extent.first - 1 : extent.last]
     loaded = _load_imports(reader, file) if includeDeps and maxDepth else _LoadedImports()
-    _note_read(call, file.path)
+    call.connection.recent_files.append(file.path)
     is_part = startLine is not None or endLine is not None
     is_long = not is_part and len(file.text) > characters(asked=includeDeps)
     return ReadFile(
@@ -127,11 +127,6 @@ def _outline(file: FileText) -> list[OutlineSymbol]:
     top = [structs.replace(each, children=[]) for each in symbols]
     sizes = accumulate(len(encoded(each)) + 1 for each in top)
     return [each for each, size in zip(top, sizes, strict=True) if size <= _MOST_OUTLINE]
-
-
-def _note_read(call: Call, path: str) -> None:
-    """The one place where a successful read is noted."""
-    call.connection.recent_files.append(path)
 
 
 def commit_for(call: Call, project: Project, ref: str | None) -> str:
@@ -220,17 +215,17 @@ def _imports(file: FileText) -> Imports | None:
     try:
         imports = imports_in(file.grammar, file.text.encode(), seconds=_PARSE_S)
     except SlowParse:
-        raise _parse_error(file, f"parsing took over {_PARSE_S:g} s") from None
+        raise ParseFailed(
+            "Failed to parse imports", path=file.path, details=f"parsing took over {_PARSE_S:g} s"
+        ) from None
     # What a preprocessor includes stands on lines of its own, whatever the grammar makes of the macros around them.
     if imports.errors.line and rules_of(file.language).rules.imports != "include":
         last = max((each.line for each in imports.names), default=0)
         if imports.errors.share > _BROKEN_SHARE or imports.errors.line <= last:
-            raise _parse_error(file, f"Syntax error at line {imports.errors.line}")
+            raise ParseFailed(
+                "Failed to parse imports", path=file.path, details=f"Syntax error at line {imports.errors.line}"
+            )
     return imports
-
-
-def _parse_error(file: FileText, details: str) -> ParseFailed:
-    return ParseFailed("Failed to parse imports", path=file.path, details=details)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from codecairn.errors import InvalidInput
 from codecairn.files.gitgrep import GitGrep
-from codecairn.files.grep import Engine, Found, Match, Query, Tally, Time, search
+from codecairn.files.grep import Engine, Found, Match, Query, Time, search
 from codecairn.files.ripgrep import Ripgrep
 from codecairn.files.scan import Scan
 from codecairn.paths import printable
@@ -88,13 +88,10 @@ def grep_codebase(
         matches=[_row(each) for each in found.matches], pattern=pattern, totalMatches=found.total,
         filesSearched=found.tally.searched, searchTime=round((time.perf_counter() - began) * 1000, 1),
         engine=engine.name, message=_message(pattern, filePattern, found), binaryFiles=found.tally.binary or None,
-        unreadableFiles=found.tally.unreadable, incomplete=_is_incomplete(found.tally), commit=commit or None,
+        unreadableFiles=found.tally.unreadable, incomplete=bool(not found.tally.is_whole or found.tally.lacking),
+        commit=commit or None,
         next_cursor=str(after) if after < found.total else None,
     )  # fmt: skip
-
-
-def _is_incomplete(tally: Tally) -> bool:
-    return not tally.is_whole or bool(tally.lacking)
 
 
 def _row(each: Match) -> GrepMatch:

@@ -116,7 +116,12 @@ def inquire(call: Call, project: Project, ref: str | None = None, patience: Pati
 
 def glance(call: Call, project: Project, ref: str | None = None) -> Inquiry:
     """Ask without waiting, for answers that can do without an index."""
-    return _note(call, Inquiry(project, standing(project.index, call.cancel, call.ref_for(project, ref))))
+    return _note(call, look(call, project, ref))
+
+
+def look(call: Call, project: Project, ref: str | None = None) -> Inquiry:
+    """Ask without waiting about a project that the call is not about: nothing is noted of it."""
+    return Inquiry(project, standing(project.index, call.cancel, call.ref_for(project, ref)))
 
 
 def _note(call: Call, inquiry: Inquiry) -> Inquiry:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 
@@ -25,32 +25,32 @@ _WEIGHED = 50
 @contextmanager
 def suggesting_paths(project: Project, given: str | None, cancel: Cancel, commit: str = "") -> Iterator[None]:
     """The error about a file that is not there names those that may be meant."""
-    try:
+    with _suggesting(NotFound, lambda: _near(project, given, cancel, commit) if given is not None else None):
         yield
-    except NotFound as error:
-        if type(error) is NotFound and given is not None:
-            near = _near(project, given, cancel, commit)
-            error.data["near"] = near
-            error.remedy = suggestion(near, error.remedy)
-        raise
 
 
 @contextmanager
 def suggesting_names(view: View, given: str) -> Iterator[None]:
-    """The error about a symbol that is not there names those that may be meant."""
+    """The error about a symbol that is not there names those that may be meant, each once."""
+
+    def near() -> list[str]:
+        named = (qualified_name(each.file, each.symbol) for each in find(view, given, Filters()))
+        return list(islice(dict.fromkeys(named), MOST))
+
+    with _suggesting(SymbolNotFound, near):
+        yield
+
+
+@contextmanager
+def _suggesting(kind: type[NotFound], find_near: Callable[[], list[str] | None]) -> Iterator[None]:
     try:
         yield
-    except SymbolNotFound as error:
-        near = near_symbols(view, given)
-        error.data["near"] = near
-        error.remedy = suggestion(near, error.remedy)
+    except kind as error:
+        near = find_near() if type(error) is kind else None
+        if near is not None:
+            error.data["near"] = near
+            error.remedy = suggestion(near, error.remedy)
         raise
-
-
-def near_symbols(view: View, given: str) -> list[str]:
-    """The qualified names of symbols of a near name, each once."""
-    named = (qualified_name(each.file, each.symbol) for each in find(view, given, Filters()))
-    return list(islice(dict.fromkeys(named), MOST))
 
 
 def unmatched(view: View, wanted: Filters) -> list[str]:

@@ -171,10 +171,10 @@ def nested_symbols(symbols: Sequence[Symbol]) -> list[OutlineSymbol]:
     for number, each in enumerate(symbols):
         inside.setdefault(each.parent, []).append(number)
 
-    def nested(parent: int) -> list[OutlineSymbol]:
-        return [_entry(symbols[number], nested(number)) for number in inside.get(parent, ())]
+    def nest(parent: int) -> list[OutlineSymbol]:
+        return [_entry(symbols[number], nest(number)) for number in inside.get(parent, ())]
 
-    return nested(-1)
+    return nest(-1)
 
 
 def _signature(each: SymbolRow | Symbol) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from codecairn.context.gather import Gatherer, Material, Written, rules
 from codecairn.context.pack import DEFAULT_TOKENS, ESTIMATE, LEAST_TOKENS, MOST_TOKENS, LeftOut, PackItem, filled
@@ -102,16 +102,5 @@ def _pack(materials: list[Material], max_tokens: int, metadata: dict[str, Any]) 
     is_cut = bool(left_out) or any(each.content_cut for each in items)
     if is_cut and metadata["result_completeness"] == "complete":
         metadata = {**metadata, "result_completeness": "truncated"}
-    pack = ContextPack(
-        items=items, left_out=left_out, max_tokens=max_tokens, tokens=max_tokens, token_estimate=ESTIMATE,
-        metadata=metadata,
-    )  # fmt: skip
-    return _with_tokens(pack)
-
-
-def _with_tokens(pack: ContextPack) -> ContextPack:
-    tokens = math.ceil(len(encoded(pack)) / CHARACTERS_PER_TOKEN)
-    return ContextPack(
-        items=pack.items, left_out=pack.left_out, max_tokens=pack.max_tokens, tokens=tokens,
-        token_estimate=pack.token_estimate, metadata=pack.metadata,
-    )  # fmt: skip
+    pack = structs.replace(empty, items=items, left_out=left_out, tokens=max_tokens, metadata=metadata)
+    return structs.replace(pack, tokens=math.ceil(len(encoded(pack)) / CHARACTERS_PER_TOKEN))

@@ -107,7 +107,7 @@ def find_references(
         engine = Engine(view, call.cancel)
         with suggesting_names(view, symbol_name):
             (target, uses), *others = weigh(engine, meanings(engine, symbol_name, path, line))
-        share, rows = _share(limit, len(others)) if not offset else limit, _rows(engine, uses, kind)
+        share, rows = limit if offset else max(1, limit // (len(others) + 1)), _rows(engine, uses, kind)
         page = _page(engine, target, rows, offset, share, include_unresolved=include_unresolved)
         warnings = clamping if uses.is_whole else [*clamping, NOT_ALL]
         is_cut = page.next_cursor is not None
@@ -127,11 +127,6 @@ def weigh(engine: Engine, found: list[Meaning]) -> list[tuple[Definition, Found]
         return place_of(row.path, row.language) != "code", -len(each[1].references)
 
     return sorted(weighed, key=order)
-
-
-def _share(limit: int, others: int) -> int:
-    """How many rows each symbol gets of a page that several share."""
-    return max(1, limit // (others + 1))
 
 
 def _with_candidates(

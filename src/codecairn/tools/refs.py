@@ -169,18 +169,13 @@ def _settle(call: Call, project: Project, folder: Path, layer: Layer | None) -> 
         lease(*leases)
     if project.settings.worktrees:
         project.worktrees.clean(call.cancel)
-    _remember(call, project, layer)
+    call.connection.refs.pop(project.root, None)
+    if layer is not None:
+        call.connection.refs[project.root] = layer.name
     return path, warnings
 
 
 _UNCONNECTED = "This protocol has no connection to remember a ref for: give `ref` with every later call."
-
-
-def _remember(call: Call, project: Project, layer: Layer | None) -> None:
-    if layer is None:
-        call.connection.refs.pop(project.root, None)
-    else:
-        call.connection.refs[project.root] = layer.name
 
 
 def _worktree(call: Call, project: Project, layer: Layer | None) -> str | None:

@@ -117,7 +117,7 @@ def of_output(returns: Any, family: Family) -> dict[str, Any]:
         [*_alternatives(returns), family.error_form], ref_template="#/$defs/{name}"
     )
     *successes, failure = forms
-    extended = [_extend(form, definitions, family.added) for form in successes]
+    extended = [_extend(form, definitions, family.extra_properties) for form in successes]
     return {"$schema": DIALECT, "type": "object", "anyOf": [*extended, failure], "$defs": definitions}
 
 
