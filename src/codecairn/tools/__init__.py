@@ -5,8 +5,8 @@
         '''When to use it, in the words a client will read.'''
 
 Its signature is the input schema, its return type the output schema, its docstring the description, `family` the
-envelope, `method` the bare JSON-RPC name. `Registry.call` folds the wrappers every call goes through; no tool has a
-`try`, and no door knows more of a tool than this module says.
+envelope, `method` the bare JSON-RPC name. `Registry.call` does what every call needs (validate, limit, page, envelope,
+count); no tool has a `try`, and no door knows more of a tool than this module says.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pkgutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any, Literal, get_type_hints
 
 import msgspec
@@ -83,7 +83,6 @@ class Call:
 
 Handler = Callable[..., Any]
 Arguments = Any
-Step = Callable[["Tool", Call, Arguments], Any]
 
 
 @dataclass(frozen=True)
@@ -175,8 +174,12 @@ class Registry:
         return self.tools.get(name) or self.methods.get(name)
 
     def call(self, tool: Tool, call: Call, arguments: Arguments) -> Reply:
-        """validate → limit → page → invoke, timed and counted, and whatever comes of it in the family's envelope."""
-        reply: Reply = _fold(tool, call, arguments)
+        """Answer a call; it is noted in its session, timed and counted, whatever comes of it."""
+        began = time.perf_counter()
+        log.debug("%s called on %s", tool.name, call.connection.id)
+        reply = _answer(tool, call, arguments)
+        _note(tool, call, arguments, reply)
+        _record(tool, call, arguments, reply, (time.perf_counter() - began) * 1000)
         return reply
 
 
@@ -216,22 +219,45 @@ def standard(selection: tuple[str, ...] = ()) -> Registry:
     return registry
 
 
-def _envelope(inner: Step) -> Step:
-    """The edge: the one broad except. What the tool raised becomes its family's error; a bug is logged and said."""
+def _answer(tool: Tool, call: Call, arguments: Arguments) -> Reply:
+    """Validate, limit and invoke. This is the edge with the one broad except: what the tool raised becomes its family's
+    error; a bug is logged and said."""
+    try:
+        given = msgspec.structs.asdict(schema.validated(tool.params, arguments))
+        if tool.per_minute is not None:
+            call.connection.count(tool.name, tool.per_minute)
+        wanted_format = given.pop("format") if tool.markdown else None
+        value, given = _invoke(tool, call, given)
+        return FAMILIES[tool.family].success(value, _form(tool, call, wanted_format, given))
+    except CairnError as error:
+        return _failure(tool, call, arguments, error)
+    except Exception as error:
+        log.exception("%s failed", tool.name)
+        return _failure(tool, call, arguments, CairnError(printable(f"{type(error).__name__}: {error}")))
 
-    def step(tool: Tool, call: Call, arguments: Arguments) -> Reply:
-        family = FAMILIES[tool.family]
-        try:
-            value, wanted_format, params = inner(tool, call, arguments)
-            return family.success(value, _form(tool, call, wanted_format, params))
-        except CairnError as error:
-            return _failure(tool, call, arguments, error)
-        except Exception as error:
-            log.exception("%s failed", tool.name)
-            said = printable(f"{type(error).__name__}: {error}")
-            return _failure(tool, call, arguments, CairnError(said))
 
-    return step
+def _invoke(tool: Tool, call: Call, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Returns the value and the arguments. A cursor goes in as the place it names, and comes out bound to its query."""
+    if "cursor" not in given:
+        return tool.handler(call, **given), given
+    cursors = _cursors(tool, call, given)
+    bookmark = cursors.open(given["cursor"])
+    given = {**given, "cursor": bookmark.place if bookmark else None}
+    value = tool.handler(call, **given)
+    if bookmark is not None and bookmark.has_moved(call.sequence):
+        value = with_remark(value, MOVED)
+    following = getattr(value, "next_cursor", None)
+    if following is not None:
+        value = msgspec.structs.replace(value, next_cursor=cursors.seal(following, call.sequence))
+    return value, {**given, SEAL: lambda place: cursors.seal(place, call.sequence)}
+
+
+def _cursors(tool: Tool, call: Call, given: dict[str, Any]) -> Cursors:
+    project = call.project_in(given, tool.root_param)
+    others = {name: value for name, value in given.items() if name not in ("ref", tool.root_param)}
+    is_about_a_ref = "ref" in given or given.get("head_ref", "none") is None
+    ref = call.ref_for(project, given.get("ref")) if is_about_a_ref else None
+    return Cursors.of(tool.name, ascii(str(project.root)), ref, others)
 
 
 def _form(tool: Tool, call: Call, wanted: str | None, params: Mapping[str, Any]) -> Form:
@@ -268,116 +294,30 @@ def _look(tool: Tool, call: Call, given: Mapping[str, Any], ref: str | None) -> 
         return None
 
 
-def _record(inner: Step) -> Step:
-    """Time, count and log; outside validation and limits, so that what they refuse is counted too."""
-
-    def step(tool: Tool, call: Call, arguments: Arguments) -> Reply:
-        began = time.perf_counter()
-        log.debug("%s called on %s", tool.name, call.connection.id)
-        reply: Reply = inner(tool, call, arguments)
-        elapsed_ms = (time.perf_counter() - began) * 1000
-        error = reply.error
-        most_ms = tool.slow_ms(arguments) if callable(tool.slow_ms) else tool.slow_ms
-        slow = most_ms is not None and elapsed_ms > most_ms
-        call.registry.metrics.record(
-            tool.metric,
-            elapsed_ms,
-            error=error.kind if error else None,
-            refused=isinstance(error, RateLimited),
-            slow=slow,
-        )
-        log.log(
-            logging.WARNING if slow else logging.INFO,
-            "%s",
-            tool.name,
-            extra={
-                "call": {
-                    "tool": tool.name, "door": call.door, "connection": call.connection.id, "success": error is None,
-                    "duration": round(elapsed_ms, 2), "size": len(reply.text), "error": error.kind if error else None,
-                    "arguments": redact.masked_arguments(_loggable(tool, arguments)), **_match_count(reply),
-                }
-            },
-        )  # fmt: skip
-        return reply
-
-    return step
+def _note(tool: Tool, call: Call, arguments: Arguments, reply: Reply) -> None:
+    """Note an answer in its session, behind the call: nothing that goes wrong there is the caller's. A command is no
+    connection, and has none."""
+    if reply.error is None and call.door != "cli":
+        given = {name: value for name, value in (arguments or {}).items() if name not in tool.unlogged}
+        call.registry.sessions.note(call.connection, call.projects, tool.name, given.get(tool.root_param), given)
 
 
-def _match_count(reply: Reply) -> dict[str, int]:
+def _record(tool: Tool, call: Call, arguments: Arguments, reply: Reply, elapsed_ms: float) -> None:
+    """Count and log a call, also one that was refused."""
+    kind = reply.error.kind if reply.error else None
+    most_ms = tool.slow_ms(arguments) if callable(tool.slow_ms) else tool.slow_ms
+    slow, refused = most_ms is not None and elapsed_ms > most_ms, isinstance(reply.error, RateLimited)
+    call.registry.metrics.record(tool.metric, elapsed_ms, error=kind, refused=refused, slow=slow)
     count = reply.value.get("totalMatches")
-    return {} if count is None else {"found": count}
+    facts = {
+        "tool": tool.name, "door": call.door, "connection": call.connection.id, "success": reply.error is None,
+        "duration": round(elapsed_ms, 2), "size": len(reply.text), "error": kind,
+        "arguments": redact.masked_arguments(_loggable(tool, arguments)), **({} if count is None else {"found": count}),
+    }  # fmt: skip
+    log.log(logging.WARNING if slow else logging.INFO, "%s", tool.name, extra={"call": facts})
 
 
 def _loggable(tool: Tool, arguments: Arguments) -> Arguments:
     if not isinstance(arguments, dict):
         return arguments
     return {name: value if name not in tool.unlogged else "…" for name, value in arguments.items()}
-
-
-def _note(inner: Step) -> Step:
-    """Note what was answered in its session, behind the call: nothing that goes wrong there is the caller's. A command
-    is no connection, and has none."""
-
-    def step(tool: Tool, call: Call, arguments: Arguments) -> Reply:
-        reply: Reply = inner(tool, call, arguments)
-        if reply.error is None and call.door != "cli":
-            given = {name: value for name, value in (arguments or {}).items() if name not in tool.unlogged}
-            call.registry.sessions.note(call.connection, call.projects, tool.name, given.get(tool.root_param), given)
-        return reply
-
-    return step
-
-
-def _validate(inner: Step) -> Step:
-    def step(tool: Tool, call: Call, arguments: Arguments) -> Any:
-        return inner(tool, call, schema.validated(tool.params, arguments))
-
-    return step
-
-
-def _page(inner: Step) -> Step:
-    """A cursor goes in as the place it names, and comes out bound to the query it is given for."""
-
-    def step(tool: Tool, call: Call, params: Any) -> Any:
-        if "cursor" not in params.__struct_fields__:
-            return inner(tool, call, params)
-        cursors = _cursors(tool, call, msgspec.structs.asdict(params))
-        bookmark = cursors.open(params.cursor)
-        inside = msgspec.structs.replace(params, cursor=bookmark.place if bookmark else None)
-        value, wanted_format, arguments = inner(tool, call, inside)
-        if bookmark is not None and bookmark.has_moved(call.sequence):
-            value = with_remark(value, MOVED)
-        following = getattr(value, "next_cursor", None)
-        if following is not None:
-            value = msgspec.structs.replace(value, next_cursor=cursors.seal(following, call.sequence))
-        return value, wanted_format, {**arguments, SEAL: lambda place: cursors.seal(place, call.sequence)}
-
-    return step
-
-
-def _cursors(tool: Tool, call: Call, given: dict[str, Any]) -> Cursors:
-    project = call.project_in(given, tool.root_param)
-    others = {name: value for name, value in given.items() if name not in ("ref", tool.root_param)}
-    is_about_a_ref = "ref" in given or given.get("head_ref", "none") is None
-    ref = call.ref_for(project, given.get("ref")) if is_about_a_ref else None
-    return Cursors.of(tool.name, ascii(str(project.root)), ref, others)
-
-
-def _limit(inner: Step) -> Step:
-    def step(tool: Tool, call: Call, params: Arguments) -> Any:
-        if tool.per_minute is not None:
-            call.connection.count(tool.name, tool.per_minute)
-        return inner(tool, call, params)
-
-    return step
-
-
-def _invoke(tool: Tool, call: Call, params: msgspec.Struct) -> tuple[Any, str | None, Mapping[str, Any]]:
-    arguments = {name: getattr(params, name) for name in params.__struct_fields__}
-    wanted_format = arguments.pop("format") if tool.markdown else None
-    return tool.handler(call, **arguments), wanted_format, arguments
-
-
-_WRAPPERS = (_record, _note, _envelope, _validate, _limit, _page)
-_innermost: Step = _invoke
-_fold: Step = reduce(lambda inner, wrap: wrap(inner), reversed(_WRAPPERS), _innermost)

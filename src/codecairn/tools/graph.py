@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated, Any
 
@@ -87,36 +86,31 @@ def get_call_graph(
             (root, _), *others = weigh(engine, meanings(engine, symbol_name))
         walk = Walk()
         edges = Calls(engine).walk(root, direction, depth, walk)
-        page = _page(engine, edges, offset, limit)
-        graph = _graph(engine, root, walk, page, inquiry)
+        graph = _graph(engine, root, walk, *_page(engine, edges, offset, limit), inquiry)
         return structs.replace(graph, candidates=[referred(engine, each) for each, _ in others] or None)
 
     return inquiry.require(answer, NoEdgesAvailable)
 
 
-@dataclass(frozen=True)
-class _GraphPage:
-    edges: list[Edge]
-    after: int | None
-
-
-def _page(engine: Engine, edges: Iterator[Edge], offset: int, limit: int) -> _GraphPage:
-    """The edges an answer has room for, with the nodes they bring along."""
+def _page(engine: Engine, edges: Iterator[Edge], offset: int, limit: int) -> tuple[list[Edge], int | None]:
+    """The edges an answer has room for with the nodes they bring along, and where the next ones begin."""
     room = characters(asked=limit > _ORDINARY) - _AROUND_ROWS
     page, met = list[Edge](), set[Node]()
     for edge in islice(edges, offset, None):
         new = {edge.caller, edge.callee} - met
         room -= _ROW + sum(_ROW + 2 * len(_full_name(engine, each)) for each in new)
         if len(page) == limit or (room < 0 and page):
-            return _GraphPage(page, offset + len(page))
+            return page, offset + len(page)
         page.append(edge)
         met |= new
-    return _GraphPage(page, None)
+    return page, None
 
 
-def _graph(engine: Engine, root: Definition, walk: Walk, page: _GraphPage, inquiry: Inquiry) -> CallGraph:
+def _graph(
+    engine: Engine, root: Definition, walk: Walk, page: list[Edge], after: int | None, inquiry: Inquiry
+) -> CallGraph:
     first = next(iter(walk.depths))
-    met = dict.fromkeys([first, *(each for edge in page.edges for each in (edge.caller, edge.callee))])
+    met = dict.fromkeys([first, *(each for edge in page for each in (edge.caller, edge.callee))])
     ids = {node: number for number, node in enumerate(sorted(met, key=lambda each: abs(walk.depths[each])))}
     return CallGraph(
         symbol=referred(engine, root),
@@ -126,13 +120,13 @@ def _graph(engine: Engine, root: Definition, walk: Walk, page: _GraphPage, inqui
                 caller=ids[each.caller], callee=ids[each.callee], path=engine.scope(each.file).row.path,
                 lines=list(each.lines), confidence=each.confidence, resolver=each.resolver,
             )
-            for each in page.edges
+            for each in page
         ],
         unresolved_count=walk.unbound.unresolved, external_count=walk.unbound.external,
         metadata=inquiry.metadata(
-            () if walk.is_whole else [NOT_ALL], is_cut=page.after is not None, is_whole=walk.is_whole
+            () if walk.is_whole else [NOT_ALL], is_cut=after is not None, is_whole=walk.is_whole
         ),
-        next_cursor=None if page.after is None else str(page.after),
+        next_cursor=None if after is None else str(after),
     )  # fmt: skip
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from codecairn.beside import PROSE
 from codecairn.budget import characters
@@ -78,17 +77,6 @@ class Outline(Struct, frozen=True, kw_only=True):
     next_cursor: str | None = None
 
 
-@dataclass(frozen=True)
-class _OutlinePage:
-    files: list[OutlinedFile]
-    folders: list[OutlinedFolder]
-    total_symbols: int
-    total_files: int
-    empty: int
-    after: int | None
-    complaint: str = ""
-
-
 @tool(family="refs", reading=print_outline)
 def get_file_outline(
     call: Call,
@@ -103,30 +91,26 @@ def get_file_outline(
     project = project_of(call, workspace)
     inquiry = inquire(call, project, ref)
     given, offset = project.guard.inside(path), offset_of(cursor)
-    page = inquiry.require(lambda view: _page(view, project, given, offset, limit))
-    is_cut, warnings = page.after is not None, [page.complaint] if page.complaint else []
-    return Outline(
-        path=given, files=page.files, folders=page.folders, total_symbols=page.total_symbols,
-        total_files=page.total_files, files_without_symbols=page.empty,
-        metadata=inquiry.metadata(warnings, is_cut=is_cut), next_cursor=str(page.after) if is_cut else None,
-    )  # fmt: skip
+    outline, complaint = inquiry.require(lambda view: _outline(view, project, given, offset, limit))
+    metadata = inquiry.metadata([complaint] if complaint else [], is_cut=outline.next_cursor is not None)
+    return structs.replace(outline, metadata=metadata)
 
 
-def _page(view: View, project: Project, path: str, offset: int, limit: int | None) -> _OutlinePage:
+def _outline(view: View, project: Project, path: str, offset: int, limit: int | None) -> tuple[Outline, str]:
+    """A page, and what the parser complained of."""
     file = view.file_at(path)
     if file is not None:
-        return _file_page(view, file, offset, limit)
-    folder = "" if path == "." else path
-    below = list(view.files_below(folder))
+        return _file_page(view, file, offset, limit), view.complaint(file.id)
+    below = list(view.files_below("" if path == "." else path))
     if not below:
         raise _unknown(view, project, path)
-    return _folder_page(view, folder, below, offset, limit)
+    return _folder_page(view, path, below, offset, limit), ""
 
 
 # A file.
 
 
-def _file_page(view: View, file: FileRow, offset: int, limit: int | None) -> _OutlinePage:
+def _file_page(view: View, file: FileRow, offset: int, limit: int | None) -> Outline:
     symbols = _sections(view, file) if file.language in PROSE else view.symbols(file.id)
     count = _fitting(symbols[offset:], limit)
     shown = symbols[offset : offset + count]
@@ -135,9 +119,10 @@ def _file_page(view: View, file: FileRow, offset: int, limit: int | None) -> _Ou
         symbols=_nest(symbols, shown),
     )  # fmt: skip
     after = offset + count
-    return _OutlinePage(
-        [entry], [], len(symbols), 1, int(not symbols), after if after < len(symbols) else None, view.complaint(file.id)
-    )
+    return Outline(
+        path=file.path, files=[entry], folders=[], total_symbols=len(symbols), total_files=1,
+        files_without_symbols=int(not symbols), metadata={}, next_cursor=str(after) if after < len(symbols) else None,
+    )  # fmt: skip
 
 
 def _nest(symbols: list[SymbolRow], shown: list[SymbolRow]) -> list[OutlineSymbol]:
@@ -223,15 +208,16 @@ def _section(number: int, titles: tuple[str, ...], extent: list[int], numbers: d
 # A folder.
 
 
-def _folder_page(view: View, folder: str, below: list[FileRow], offset: int, limit: int | None) -> _OutlinePage:
+def _folder_page(view: View, path: str, below: list[FileRow], offset: int, limit: int | None) -> Outline:
     """Files by how near they are, then by name; the cursor counts files."""
-    counts = view.symbol_counts()
+    counts, folder = view.symbol_counts(), "" if path == "." else path
     telling = sorted((each for each in below if each.id in counts), key=lambda each: (each.path.count("/"), each.path))
     files = list(_fill_page(view, telling[offset:], limit))
     after = offset + len(files)
-    return _OutlinePage(
-        files, [] if offset else list(_folders(folder, below)), sum(counts[each.id] for each in telling), len(below),
-        len(below) - len(telling), after if after < len(telling) else None,
+    return Outline(
+        path=path, files=files, folders=[] if offset else list(_folders(folder, below)), total_files=len(below),
+        total_symbols=sum(counts[each.id] for each in telling), files_without_symbols=len(below) - len(telling),
+        metadata={}, next_cursor=str(after) if after < len(telling) else None,
     )  # fmt: skip
 
 
