@@ -1,4 +1,4 @@
-"""What is kept beside a product's code: tests, examples, documents, other people's work."""
+"""The place of a file in a project: the product's code, tests, documents, or what lies beside them."""
 
 from __future__ import annotations
 

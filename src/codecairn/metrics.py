@@ -41,7 +41,7 @@ class CacheMetrics(Wire, frozen=True, kw_only=True):
     name: str
     entries: int
     bytes: int
-    """What its entries are reckoned to take."""
+    """An estimate of what its entries take."""
     most_bytes: int
 
 
@@ -49,7 +49,7 @@ class MetricsSnapshot(Wire, frozen=True, kw_only=True):
     generated_at: str
     methods: list[MethodMetrics]
     caches: list[CacheMetrics]
-    """What is kept only to be faster, each up to its bound."""
+    """Each with its bound."""
     rss_bytes: int | None
     """The memory the process has now; null where the system does not tell."""
 

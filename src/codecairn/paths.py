@@ -71,7 +71,7 @@ class Guard:
         return tuple(pattern for pattern in map(_pattern, self.extra) if "/" in pattern)
 
     def _destination(self, relative: str) -> str | None:
-        """Where the path leads once links are followed, from the root; None if that is outside, or nowhere."""
+        """The path from the root once links are followed; None if that is outside, or nowhere."""
         try:
             root = self.root.resolve()
             return (root / relative).resolve().relative_to(root).as_posix()

@@ -53,7 +53,7 @@ class Project:
     root: Path
     settings: Settings = field(default_factory=Settings)
     on_use: Callable[[ProjectIndex], None] | None = None
-    """Who keeps an index up that somebody asks about."""
+    """Called with each index that somebody asks about."""
 
     @cached_property
     def git(self) -> Git:

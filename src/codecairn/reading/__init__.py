@@ -62,7 +62,7 @@ def share(shown: int, total: int, one: str, many: str | None = None) -> str:
 
 
 def state_lines(metadata: Fields) -> list[str]:
-    """What a reader must know of the index behind an answer: nothing where all is well."""
+    """Warnings about the index behind an answer; none where all is well."""
     said, warnings = [], metadata.get("warnings", ())
     is_stale = metadata.get("freshness_status") == "stale" and metadata.get("indexing_status") == "ready"
     if is_stale and not any("stale" in each for each in warnings):

@@ -81,7 +81,7 @@ def _short(name: str) -> str:
 
 
 def _remark(row: Fields) -> list[str]:
-    """What is worth saying of a change besides that there is one."""
+    """Remarks on a change: its origin, the parts that changed, its callers."""
     origins = [name for name in ("moved_from", "renamed_from") if row.get(name)]
     was = [f"{name.replace('_', ' ')} {one_line(row[name])}" for name in origins]
     flags = {"whitespace_or_comments_only": "layout or comments only", "only_members": "members only"}

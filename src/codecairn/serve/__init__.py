@@ -26,12 +26,12 @@ _LAST_WORDS_S = 0.3
 
 @dataclass
 class Service:
-    """What every door of one process shares."""
+    """The parts that every door of one process shares."""
 
     registry: Registry
     projects: Projects
     upkeep: Upkeep | None = None
-    """Who keeps the served project indexed, where anyone does."""
+    """Keeps the served project indexed; None where nothing does."""
     _limiter: anyio.CapacityLimiter | None = field(default=None, init=False)
 
     async def perform(
@@ -42,7 +42,7 @@ class Service:
         return await self._in_thread(call, lambda: self.registry.call(tool, call, arguments))
 
     async def answer(self, method: str, work: Callable[[Call], _Answer], connection: Connection, door: str) -> _Answer:
-        """What is asked of the project by no tool: a resource, a prompt, a completion."""
+        """Answer a request that is no tool: a resource, a prompt, a completion."""
         call = Call(self.projects, connection, self.registry, door)
         return await self._in_thread(call, lambda: self._count(method, lambda: work(call)))
 

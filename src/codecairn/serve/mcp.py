@@ -127,7 +127,7 @@ async def _internal_errors(ctx: Context, call_next: CallNext) -> HandlerResult:
 
 
 def _client(ctx: Context) -> Client | None:
-    """Who asks, as it named itself."""
+    """The client, as it named itself."""
     known = ctx.session.client_params
     return Client(known.client_info.name, known.client_info.version) if known is not None else None
 

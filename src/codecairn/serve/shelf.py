@@ -116,7 +116,7 @@ def _prompt(each: prompts.Prompt) -> types.Prompt:
 
 
 def _completer(ref: Any, argument: str) -> Callable[[Call, str], list[str]] | None:
-    """Who knows the values of a variable or an argument; nobody of one that is not there, which is no error."""
+    """The function that completes a variable or an argument; None, without an error, for one that is not there."""
     if isinstance(ref, types.PromptReference):
         arguments = (each for prompt in prompts.PROMPTS if prompt.name == ref.name for each in prompt.arguments)
         return next((each.complete for each in arguments if each.name == argument), None)

@@ -55,7 +55,7 @@ class Call:
     cancel: Cancel = field(default_factory=Cancel)
     report: Callable[[float, float | None, str | None], None] | None = None
     metadata: dict[str, Any] | None = None
-    """What is known of the index that is asked, once a tool has looked: an error says it too."""
+    """How the index stands, once a tool has looked: an error says it too."""
     answers: Answers = "json"
     sequence: str = ""
     """Stands for the list that pages are cut from; where it is another on the next page, that page says so."""

@@ -104,7 +104,7 @@ def context_search(
 
 
 def _scope(call: Call, project: Project, scope: str) -> Linked:
-    """What is searched besides the current project."""
+    """The projects to search besides the current one."""
     if scope == "current":
         return Linked()
     found = linked(project, call.projects)

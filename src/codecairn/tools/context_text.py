@@ -1,4 +1,4 @@
-"""What context_search found, as Markdown: every result with its place, its worth and how that came about.
+"""The results of context_search as Markdown: each with its place, its score and how that came about.
 
 All results are shown. Where they would cost more than an answer may, each passage is cut to its share, and says so.
 """
@@ -40,7 +40,7 @@ def _closing(value: Any) -> list[str]:
 
 
 def _section(number: int, each: Any, facts: list[str]) -> tuple[str, str]:
-    """What stands before a result's text, and what after."""
+    """The lines before a result's text, and those after."""
     title = one_line(each.name, _LONGEST_TITLE)
     heading = f"## Result {number}: {title} ({_where(each)}) [Score: {each.score:.2f}]"
     return f"{heading}\n\n" + "  \n".join(facts), "**Ranking Details**:\n" + "\n".join(_ranking(each))

@@ -1,4 +1,4 @@
-"""What a branch changed, told by symbol."""
+"""The changes of a branch, by symbol."""
 
 from __future__ import annotations
 
@@ -266,8 +266,8 @@ class _Calls(NamedTuple):
 
 
 def _callers(call: Call, side: _RefSide, places: list[Place | None]) -> tuple[list[_Calls | None], bool]:
-    """Who calls each in what a ref shows, and whether all were counted; None where it is not there, nothing that is
-    called, or not counted."""
+    """The calls of each symbol at a ref, and whether all were counted; None where the symbol is not there, cannot be
+    called, or was not counted."""
 
     if not side.has_calls:
         return [None] * len(places), True

@@ -183,11 +183,12 @@ def _load_imports(reader: _Reader, file: FileText) -> _LoadedImports:
         modules = list(dict.fromkeys(each.module for each in imports.names if each.module))
         remark = "The imports were not resolved: there is no index to ask."
         return _LoadedImports(unresolved=modules, metadata=inquiry.metadata([remark]))
-    dependencies = list(_dependencies(reader, found.paths[:_MOST_DEPENDENCIES]))
-    left_out = len(found.paths) - len(dependencies)
+    paths, external, unresolved = found
+    dependencies = list(_dependencies(reader, paths[:_MOST_DEPENDENCIES]))
+    left_out = len(paths) - len(dependencies)
     warnings = [*missing, *_remarks(imports, left_out)]
     is_cut = left_out > 0 or any(each.omitted == _NO_ROOM for each in dependencies)
-    return _LoadedImports(dependencies, found.external, found.unresolved, inquiry.metadata(warnings, is_cut=is_cut))
+    return _LoadedImports(dependencies, external, unresolved, inquiry.metadata(warnings, is_cut=is_cut))
 
 
 def _inquire(reader: _Reader) -> tuple[Inquiry, list[str]]:
@@ -209,7 +210,7 @@ def _remarks(imports: Imports, left_out: int) -> list[str]:
 
 
 def _imports(file: FileText) -> Imports | None:
-    """What a file says it imports; None where its language has no imports that are known."""
+    """The imports of a file; None where its language has none that are known."""
     if file.grammar is None:
         return None
     try:
@@ -228,22 +229,13 @@ def _imports(file: FileText) -> Imports | None:
     return imports
 
 
-@dataclass(frozen=True)
-class _ResolvedImports:
-    paths: list[str]
-    external: list[str]
-    unresolved: list[str]
-
-
-def _resolve(view: View, row: FileRow, imports: Imports) -> _ResolvedImports:
+def _resolve(view: View, row: FileRow, imports: Imports) -> tuple[list[str], list[str], list[str]]:
+    """The paths that a file imports, the modules outside the project, and those of the project that are not there."""
     found = imported(view, row, imports.names)
     known = {each.module for each, files in found if files}
     outside = list(dict.fromkeys(each.module for each, _ in found if each.module not in known))
-    return _ResolvedImports(
-        list(dict.fromkeys(file.path for _, files in found for file in files)),
-        [module for module in outside if not _is_own(module)],
-        [module for module in outside if _is_own(module)],
-    )
+    paths = list(dict.fromkeys(file.path for _, files in found for file in files))
+    return paths, [each for each in outside if not _is_own(each)], [each for each in outside if _is_own(each)]
 
 
 def _is_own(module: str) -> bool:
@@ -257,13 +249,12 @@ _NO_ROOM = "too much text for one answer; read it by itself"
 def _dependencies(reader: _Reader, paths: list[str]) -> Iterator[Dependency]:
     room = _MOST_CHARACTERS
     for path in paths:
+        content, omitted = None, ""
         try:
-            text = reader.read(path).text
+            content = reader.read(path).text
         except CairnError as error:
-            yield Dependency(path=path, type="import", level=1, omitted=error.message)
-            continue
-        if len(text) > room:
-            yield Dependency(path=path, type="import", level=1, omitted=_NO_ROOM)
-            continue
-        room -= len(text)
-        yield Dependency(path=path, type="import", level=1, content=text)
+            omitted = error.message
+        if content is not None and len(content) > room:
+            content, omitted = None, _NO_ROOM
+        room -= len(content or "")
+        yield Dependency(path=path, type="import", level=1, content=content, omitted=omitted)

@@ -1,4 +1,4 @@
-"""What a caller may have meant by a name or a path that leads nowhere, added to the error that says so."""
+"""An error about a name or a path that leads nowhere says which ones the caller may have meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file or a folder holds, by its symbols."""
+"""The symbols of a file or of a folder."""
 
 from __future__ import annotations
 

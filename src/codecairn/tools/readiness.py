@@ -146,7 +146,7 @@ def _catch_up(call: Call, project: Project, tip: Tip, patience: Patience, before
 
 
 def _options(call: Call, project: Project) -> Options:
-    """What was left out of the working tree is left out of its refs."""
+    """Files left out of the working tree are left out of its refs."""
     opened = project.index.opened()
     scope = scope_of(project.index, opened, call.cancel) if opened else Scope("")
     return Options(scope.tests, scope.vendor)

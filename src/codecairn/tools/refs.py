@@ -85,7 +85,7 @@ def _refs(call: Call, project: Project, stands: Standing) -> list[IndexedRef]:
 
 
 def _merge_base(call: Call, project: Project, base: str, layer: Layer) -> str | None:
-    """Where a ref left the default branch; None for the default branch itself, and where that is not in the clone."""
+    """The commit where a ref left the default branch; None for that branch, and where the clone lacks it."""
     return None if layer.base is None else project.git.merge_base(base, layer.head, call.cancel)
 
 
@@ -179,7 +179,7 @@ _UNCONNECTED = "This protocol has no connection to remember a ref for: give `ref
 
 
 def _worktree(call: Call, project: Project, layer: Layer | None) -> str | None:
-    """Where the ref is checked out, if it is anywhere."""
+    """The folder in which the ref is checked out, if there is one."""
     if layer is None:
         return str(project.root)
     found = next((each.path for each in worktrees(project.git, call.cancel) if each.branch == layer.name), None)

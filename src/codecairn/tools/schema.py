@@ -42,7 +42,7 @@ _SAMPLES = {
     "pattern": "def \\w+_token", "query": "where are tokens checked", "ref": "main", "result_path": "src/app.py",
     "symbol_name": "Type.method", "task": "reject expired tokens",
 }  # fmt: skip
-"""What stands in an example for an argument that is a text."""
+"""Examples of arguments that are texts."""
 _DEEPEST_ARGUMENT = 32
 _LEFT_TO_ERRORS = ("minLength", "maxLength", "pattern", "default")
 _SELF_EVIDENT = frozenset(
