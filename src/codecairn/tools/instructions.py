@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
@@ -169,7 +168,7 @@ def instructions_list(
 ) -> EntryPage | ProjectedPage:
     """Rules: the team's rules, with filters. Use it where the repository has instructions/."""
     catalog = call.project.catalog.current()
-    return _page(call, catalog, _cut(catalog.in_category(category), cursor, limit), fields)
+    return _page(call, catalog, catalog.in_category(category), cursor, limit, fields)
 
 
 @tool(family="catalog", method="instructions/get")
@@ -198,7 +197,7 @@ def instructions_search(
 ) -> EntryPage | ProjectedPage:
     """Rules: rules that speak of some words. Use it before a change."""
     catalog = call.project.catalog.current()
-    return _page(call, catalog, _cut(catalog_search.search(catalog, q), cursor, limit), fields)
+    return _page(call, catalog, catalog_search.search(catalog, q), cursor, limit, fields)
 
 
 @tool(family="catalog", method="instructions/diff")
@@ -286,30 +285,17 @@ def _usage(call: Call) -> KnownUsage:
     return known_usage(lambda: call.project.memory)
 
 
-@dataclass(frozen=True)
-class _EntrySlice:
-    entries: Sequence[Entry]
-    total: int | None
-    next_cursor: str | None
-
-
-def _cut(found: Sequence[Entry], cursor: str | None, limit: int | None) -> _EntrySlice:
-    start = offset_of(cursor)
-    chosen = found[start : start + limit] if limit is not None else found[start:]
-    end = start + len(chosen)
-    total = len(found) if len(chosen) < len(found) else None
-    return _EntrySlice(chosen, total, str(end) if end < len(found) else None)
-
-
 def _page(
-    call: Call, catalog: Catalog, page: _EntrySlice, fields: Sequence[FieldName] | None
-) -> EntryPage | ProjectedPage:
+    call: Call, catalog: Catalog, found: Sequence[Entry], cursor: str | None, limit: int | None,
+    fields: Sequence[FieldName] | None,
+) -> EntryPage | ProjectedPage:  # fmt: skip
     call.sequence = catalog.hash
-    usage = _usage(call)
-    items = [usage.joined(entry) for entry in page.entries]
+    start, usage = offset_of(cursor), _usage(call)
+    chosen = found[start : start + limit] if limit is not None else found[start:]
+    end, items = start + len(chosen), [usage.joined(entry) for entry in chosen]
     about: dict[str, Any] = {
-        "hash": catalog.hash, "count": len(items), "total": page.total, "next_cursor": page.next_cursor,
-        "warnings": usage.warnings,
+        "hash": catalog.hash, "count": len(items), "total": len(found) if len(chosen) < len(found) else None,
+        "next_cursor": str(end) if end < len(found) else None, "warnings": usage.warnings,
     }  # fmt: skip
     if fields is None:
         return EntryPage(items=items, **about)

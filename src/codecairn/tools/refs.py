@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 
 from codecairn.clock import iso_seconds
 from codecairn.errors import CairnError, OverlayNotReady, ProjectNotFound
+from codecairn.index.activity import Opened
 from codecairn.index.overlays import last_ref_use, lease_of, note_ref_use
 from codecairn.index.standing import LIVE, Standing, scope_of, standing
 from codecairn.project import Project
@@ -68,20 +69,20 @@ def _refs(call: Call, project: Project, stands: Standing) -> list[IndexedRef]:
     layers = opened.store.refs(scope_of(project.index, opened, call.cancel).key)
     base, rows = next((each.head for each in layers if each.base is None), ""), []
     for layer in layers:
-        totals = opened.store.totals(layer.id)
-        rows.append(
-            IndexedRef(
-                ref=layer.name,
-                is_default=layer.base is None,
-                last_indexed_commit=layer.head,
-                merge_base_commit=_merge_base(call, project, base, layer),
-                file_count=totals.indexed,
-                symbol_count=totals.symbols,
-                status=_status(layer, here),
-                last_accessed_at=_time(last_ref_use(opened.folder, layer)),
-            )
-        )
+        used, parted = last_ref_use(opened.folder, layer), _merge_base(call, project, base, layer)
+        rows.append(_row(opened, layer, layer.name, _status(layer, here), used, parted))
     return rows
+
+
+def _row(
+    opened: Opened, layer: Layer, ref: str, status: str, used: float | None, parted: str | None = None
+) -> IndexedRef:
+    totals = opened.store.totals(layer.id)
+    return IndexedRef(
+        ref=ref, is_default=layer.base is None, last_indexed_commit=layer.head if layer.name else None,
+        merge_base_commit=parted, file_count=totals.indexed, symbol_count=totals.symbols, status=status,
+        last_accessed_at=iso_seconds(used) if used else None,
+    )  # fmt: skip
 
 
 def _merge_base(call: Call, project: Project, base: str, layer: Layer) -> str | None:
@@ -101,23 +102,7 @@ def _only_the_files(stands: Standing) -> list[IndexedRef]:
     layer, opened = stands.layer, stands.opened
     if layer is None or opened is None:
         return []
-    totals = opened.store.totals(layer.id)
-    return [
-        IndexedRef(
-            ref=LIVE,
-            is_default=True,
-            last_indexed_commit=None,
-            merge_base_commit=None,
-            file_count=totals.indexed,
-            symbol_count=totals.symbols,
-            status="active",
-            last_accessed_at=_time(layer.finished_at),
-        )
-    ]
-
-
-def _time(seconds: float | None) -> str | None:
-    return iso_seconds(seconds) if seconds else None
+    return [_row(opened, layer, LIVE, "active", layer.finished_at)]
 
 
 class SwitchedRef(Struct, frozen=True, kw_only=True):
