@@ -41,13 +41,10 @@ def tool_options(tool: str, flags: Mapping[str, str], **defaults: Any) -> Callab
     from codecairn import tools
 
     properties = tools.standard().tools[tool].input_schema["properties"]
-    made = [_option(flags[name], name, {**properties[name], **_default(defaults, name)}) for name in flags]
+    forms = {name: {**properties[name], **({"default": defaults[name]} if name in defaults else {})} for name in flags}
+    made = [_option(flags[name], name, form) for name, form in forms.items()]
     every = [root_option, *made, *([ref_option] if "ref" in properties else []), json_option]
     return lambda function: reduce(lambda inner, option: option(inner), reversed(every), function)
-
-
-def _default(defaults: Mapping[str, Any], name: str) -> dict[str, Any]:
-    return {"default": defaults[name]} if name in defaults else {}
 
 
 def _option(flags: str, name: str, form: Mapping[str, Any]) -> Callable[[Any], Any]:

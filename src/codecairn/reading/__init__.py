@@ -82,6 +82,12 @@ def fit(blocks: Sequence[str], room: int, *, between: int = 1) -> int:
     return len(blocks)
 
 
+def more(answer: Fields, reading: Reading, shown: int, rows: int) -> str | None:
+    """Says how to get what follows the rows that are shown; None where nothing does."""
+    cursor = answer.get("next_cursor") if shown >= rows else reading.cursor(str(reading.offset + shown))
+    return f"More: {reading.onward(cursor)}" if cursor else None
+
+
 def lines(parts: Iterable[str | None]) -> str:
     return "\n".join(part for part in parts if part is not None)
 

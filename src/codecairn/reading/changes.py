@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby, takewhile
 
 from codecairn.budget import DEFAULT_CHARACTERS
-from codecairn.reading import Fields, Reading, Role, clip, fit, lines, one_of, share, state_lines
+from codecairn.reading import Fields, Reading, Role, clip, fit, lines, more, one_of, share, state_lines
 from codecairn.reading.code import code_line
 from codecairn.text import one_line
 
@@ -106,7 +106,4 @@ def _closing(answer: Fields, reading: Reading, shown: int) -> Iterator[str]:
     listed = max(0, shown - rows)
     if silent > listed:
         yield f"{one_of(silent - listed, 'more file')} changed without a changed symbol: git_diff with summary"
-    if shown < rows:
-        yield f"More: {reading.onward(reading.cursor(str(reading.offset + shown)))}"
-    elif answer["next_cursor"]:
-        yield f"More: {reading.onward(answer['next_cursor'])}"
+    yield from filter(None, [more(answer, reading, shown, rows)])

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from codecairn.reading import Fields, Reading, clip, extent, lines, name_in_file, one_of, sentence, share, state_lines
+from codecairn.reading import (
+    Fields,
+    Reading,
+    clip,
+    extent,
+    lines,
+    more,
+    name_in_file,
+    one_of,
+    sentence,
+    share,
+    state_lines,
+)
 from codecairn.reading.code import code_text
 from codecairn.text import one_line
 
@@ -76,11 +88,9 @@ def print_symbols(answer: Fields, reading: Reading) -> str:
     shown = len(answer["symbols"])
     head = share(shown + reading.offset, answer["total_symbols"], "symbol")
     blocks = [_symbol(each, reading) for each in answer["symbols"]]
-    cursor = answer["next_cursor"]
     if not shown:
         head = "No symbol of this name, or near it, is indexed."
-    more = f"More: {reading.onward(cursor)}" if cursor else None
-    return lines([head, *state_lines(answer["metadata"]), *blocks, more])
+    return lines([head, *state_lines(answer["metadata"]), *blocks, more(answer, reading, shown, shown)])
 
 
 def _symbol(each: Fields, reading: Reading) -> str:

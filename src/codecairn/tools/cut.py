@@ -106,7 +106,9 @@ def _longest_list(fields: dict[str, Any]) -> str | None:
 
 def _with_fewer(fields: dict[str, Any], name: str, params: Mapping[str, Any], room: int) -> dict[str, Any]:
     pages = "count" in fields or "next_cursor" in fields
-    lists = _lists(fields) if "next_cursor" in fields else {name: fields[name]}
+    # One cursor counts along all lists side by side.
+    names = [each for each in fields if isinstance(fields[each], list)] if "next_cursor" in fields else [name]
+    lists = {each: fields[each] for each in names}
     closing = {"list": name, "shown": 0, "of": len(fields[name]), "cursor": None}
     longest = _cursor(fields, params, len(fields[name])) if pages else None
     rest = len(encoded({**fields, **{each: [] for each in lists}, "cut": {**closing, "cursor": longest}}))
@@ -126,11 +128,6 @@ def _cursor(fields: dict[str, Any], params: Mapping[str, Any], shown: int) -> st
     if "tip" in fields:
         return str(params[SEAL](cursor_at(fields["tip"], fields["offset"] + shown)))
     return str(params[SEAL](str(offset_of(params["cursor"]) + shown)))
-
-
-def _lists(fields: dict[str, Any]) -> dict[str, list[Any]]:
-    """The lists that one cursor counts along, side by side."""
-    return {name: value for name, value in fields.items() if isinstance(value, list)}
 
 
 def _with_short_passages(value: Any, longest: int) -> Any:
