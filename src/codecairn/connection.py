@@ -57,6 +57,9 @@ class Connections:
         self._known: OrderedDict[str, Connection] = OrderedDict()
         self._lock = threading.Lock()
 
+    def __len__(self) -> int:
+        return len(self._known)
+
     def get(self, key: str, *, lasts: bool = True) -> Connection:
         with self._lock:
             connection = self._known.pop(key, None) or Connection(key, lasts=lasts)

@@ -229,7 +229,7 @@ def test_a_person_is_asked_one_by_one(written: Asking, monkeypatch: pytest.Monke
     found = _proposed(written)
     answers = iter(["y", "n", "q"])
     monkeypatch.setattr("click.prompt", lambda *_, **__: next(answers))
-    commands._ask(written.project, found)
+    commands.ask_one_by_one(written.project, found)
     assert [row.content for row in rows(written)] == [next(iter(found.values())).content]
 
 

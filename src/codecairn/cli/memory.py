@@ -126,14 +126,14 @@ def harvest(root: Path | None, sources: tuple[str, ...], ids: tuple[str, ...], e
     if every or ids:
         _store(project, {each: found[each] for each in (found if every else ids)})
     elif sys.stdin.isatty() and sys.stdout.isatty():
-        _ask(project, found)
+        ask_one_by_one(project, found)
     else:
         for identity, each in found.items():
             _print(identity, each)
         click.echo(f"{len(found)} proposed, nothing stored: give --accept ID or --all.", err=True)
 
 
-def _ask(project: Project, found: dict[str, Gleaned]) -> None:
+def ask_one_by_one(project: Project, found: dict[str, Gleaned]) -> None:
     for identity, each in found.items():
         _print(identity, each)
         answer = click.prompt("Store it? [y/n/q]", type=click.Choice(["y", "n", "q"]), show_choices=False, default="n")
