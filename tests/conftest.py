@@ -12,8 +12,7 @@ import pytest
 
 from tests.support.doors import DOORS, Door, open_door, service
 from tests.support.repo import Repo
-
-SOAK = bool(os.environ.get("CAIRN_SOAK"))
+from tests.support.soak import SOAK
 
 hypothesis.settings.register_profile("tenth", max_examples=100, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("soak", max_examples=1000, deadline=None)

@@ -105,7 +105,7 @@ KEPT_FOR_GOOD = {
     "parse/sites.py:_backwards": "one a language",
     "parse/version.py:_installed_version": "one a grammar",
     "parse/version.py:extractor_version": "one a language",
-    "paths.py:_blocked_patterns": "one a choice of settings, sixty-four at most",
+    "paths.py:_patterns": "one a choice of settings, sixty-four at most",
     "resolve/rules.py:rules_of": "one a language",
     "serve/clients.py:_known": "one table of clients",
     "source/process.py:_running": "the children that run now",

@@ -65,7 +65,7 @@ def caches() -> list[CacheState]:
 
 
 class Cache(_Named, Generic[_Key, _Value]):
-    """What was used lately, up to a weight. Any thread may use it."""
+    """Values by key, the latest used, up to a weight. Any thread may use it."""
 
     def __init__(self, name: str, most_bytes: int, weigh: Callable[[_Value], int]) -> None:
         super().__init__(name, most_bytes)

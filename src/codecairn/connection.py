@@ -1,4 +1,4 @@
-"""What the server remembers of one connection: its calls of the last minute, what it read, its roots."""
+"""The state of one connection: its calls of the last minute, the files it read, its roots."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Connection:
     opened: float = field(default_factory=time.time)
     client_roots: list[Path] = field(default_factory=list)
     recent_files: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_RECENT))
-    """What this connection read last, as paths from the project root."""
+    """The files this connection read last, as paths from the project root."""
     refs: dict[Path, str] = field(default_factory=dict)
     """The ref that calls without one of their own are about, for each project root; the working tree where none is."""
     _calls: dict[str, deque[float]] = field(default_factory=dict)
@@ -56,6 +56,9 @@ class Connections:
     def __init__(self) -> None:
         self._known: OrderedDict[str, Connection] = OrderedDict()
         self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._known)
 
     def get(self, key: str, *, lasts: bool = True) -> Connection:
         with self._lock:

@@ -42,7 +42,7 @@ from typing import Any, ClassVar
 
 
 class CairnError(Exception):
-    """What went wrong, what to do about it, and the facts a caller can act on."""
+    """An error: its message, a remedy, and the facts a caller can act on."""
 
     code: ClassVar[str] = "internal_error"
     number: ClassVar[int] = -32603
@@ -86,7 +86,7 @@ class InvalidPattern(InvalidInput):
 
 
 class Unreadable(InvalidInput):
-    """What is there and is no text to show: a folder, a binary or a device, or too much of it."""
+    """The path is there and is no text to show: a folder, a binary, a device, or too much of it."""
 
     title = "Not a readable file"
     way_out = "Name a text file of at most 1 MB."
@@ -177,7 +177,7 @@ class IndexIncompatible(NotReady):
 
 
 class VersionDamaged(IndexIncompatible):
-    """What the index keeps of one file cannot be read; the rest of it can."""
+    """The index of one file cannot be read; the rest can."""
 
     way_out = "Run index_codebase: it reads that file anew. A server does so by itself."
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from codecairn.clock import timestamp
 from codecairn.errors import CairnError, Denied, InvalidInput, NotFound, WorkspaceLimitExceeded
-from codecairn.metrics import timestamp
 from codecairn.nearness import nearest, suggestion
 from codecairn.paths import has_control, printable
 from codecairn.project import Project, Projects

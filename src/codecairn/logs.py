@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from codecairn import redact
-from codecairn.metrics import timestamp
+from codecairn.clock import timestamp
 
 
 def configure(level: str, style: str) -> None:

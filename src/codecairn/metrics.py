@@ -8,16 +8,50 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 from codecairn.cache import caches
-from codecairn.types import CacheMetrics, MethodMetrics, MetricsSnapshot
+from codecairn.clock import timestamp
+from codecairn.types import Wire
 
 _SAMPLES = 1024
 """Percentiles are of the latest calls of a method; counts, averages and maxima of all of them."""
 
 _BUCKETS_S = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+class MethodMetrics(Wire, frozen=True, kw_only=True):
+    method: str
+    count: int
+    avg_ms: float
+    max_ms: float
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    successes: int
+    failures: int
+    errors: dict[str, int]
+    """The failures by their type."""
+    rate_limit_hits: int
+    slow_calls: int
+    """Calls that took longer than their tool's maximum."""
+
+
+class CacheMetrics(Wire, frozen=True, kw_only=True):
+    name: str
+    entries: int
+    bytes: int
+    """An estimate of what its entries take."""
+    most_bytes: int
+
+
+class MetricsSnapshot(Wire, frozen=True, kw_only=True):
+    generated_at: str
+    methods: list[MethodMetrics]
+    caches: list[CacheMetrics]
+    """Each with its bound."""
+    rss_bytes: int | None
+    """The memory the process has now; null where the system does not tell."""
 
 
 @dataclass
@@ -76,14 +110,9 @@ class Metrics:
 
     def prometheus(self) -> str:
         with self._lock:
-            lines = _exposition(self._methods)
-            under_way = self.under_way
-        gauge = ["# HELP cairn_calls_under_way Calls at work.", "# TYPE cairn_calls_under_way gauge"]
-        return "\n".join([*gauge, f"cairn_calls_under_way {under_way}", *lines, *_memory()]) + "\n"
-
-
-def timestamp() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            gauge = _metric("calls_under_way", "Calls at work.", [("", self.under_way)], "gauge")
+            lines = [*gauge, *_exposition(self._methods)]
+        return "\n".join([*lines, *_memory()]) + "\n"
 
 
 def resident_bytes() -> int | None:
@@ -112,46 +141,44 @@ def _quantile(ordered: list[float], share: float) -> float:
 
 
 def _exposition(methods: dict[str, _Method]) -> list[str]:
-    lines = ["# HELP cairn_calls_total Calls answered, errors included.", "# TYPE cairn_calls_total counter"]
-    rows = sorted(methods.items())
-    lines += [f'cairn_calls_total{{method="{name}"}} {entry.count}' for name, entry in rows]
-    lines += [
-        "# HELP cairn_errors_total Calls that ended in an error, by its type.",
-        "# TYPE cairn_errors_total counter",
+    rows = [(f'method="{name}"', entry) for name, entry in sorted(methods.items())]
+    errors = [
+        (f'{label},type="{kind}"', count) for label, entry in rows for kind, count in sorted(entry.errors.items())
     ]
-    lines += [
-        f'cairn_errors_total{{method="{name}",type="{kind}"}} {count}'
-        for name, entry in rows
-        for kind, count in sorted(entry.errors.items())
+    refused = [(label, entry.rate_limit_hits) for label, entry in rows]
+    lines = [
+        *_metric("calls_total", "Calls answered, errors included.", [(label, entry.count) for label, entry in rows]),
+        *_metric("errors_total", "Calls that ended in an error, by its type.", errors),
+        *_metric("rate_limited_total", "Calls refused by a rate limit.", refused),
+        *_metric("slow_calls_total", "Calls over their maximum time.", [(label, entry.slow) for label, entry in rows]),
+        *_metric("call_duration_seconds", "Time to answer.", [], "histogram"),
     ]
-    lines += [
-        "# HELP cairn_rate_limited_total Calls refused by a rate limit.",
-        "# TYPE cairn_rate_limited_total counter",
-    ]
-    lines += [f'cairn_rate_limited_total{{method="{name}"}} {entry.rate_limit_hits}' for name, entry in rows]
-    lines += ["# HELP cairn_slow_calls_total Calls over their maximum time.", "# TYPE cairn_slow_calls_total counter"]
-    lines += [f'cairn_slow_calls_total{{method="{name}"}} {entry.slow}' for name, entry in rows]
-    lines += ["# HELP cairn_call_duration_seconds Time to answer.", "# TYPE cairn_call_duration_seconds histogram"]
-    for name, entry in rows:
+    for label, entry in rows:
+        bounds = [*(f"{bound:g}" for bound in _BUCKETS_S), "+Inf"]
         lines += [
-            f'cairn_call_duration_seconds_bucket{{method="{name}",le="{bound:g}"}} {count}'
-            for bound, count in zip(_BUCKETS_S, entry.buckets, strict=True)
+            f'cairn_call_duration_seconds_bucket{{{label},le="{bound}"}} {count}'
+            for bound, count in zip(bounds, [*entry.buckets, entry.count], strict=True)
         ]
-        lines.append(f'cairn_call_duration_seconds_bucket{{method="{name}",le="+Inf"}} {entry.count}')
-        lines.append(f'cairn_call_duration_seconds_sum{{method="{name}"}} {entry.total_ms / 1000:.6f}')
-        lines.append(f'cairn_call_duration_seconds_count{{method="{name}"}} {entry.count}')
+        lines.append(f"cairn_call_duration_seconds_sum{{{label}}} {entry.total_ms / 1000:.6f}")
+        lines.append(f"cairn_call_duration_seconds_count{{{label}}} {entry.count}")
     return lines
 
 
 def _memory() -> list[str]:
-    rows, resident = caches(), resident_bytes()
-    lines = ["# HELP cairn_cache_bytes What a cache is reckoned to take.", "# TYPE cairn_cache_bytes gauge"]
-    lines += [f'cairn_cache_bytes{{cache="{each.name}"}} {each.bytes}' for each in rows]
-    lines += ["# HELP cairn_cache_most_bytes What a cache may take.", "# TYPE cairn_cache_most_bytes gauge"]
-    lines += [f'cairn_cache_most_bytes{{cache="{each.name}"}} {each.most_bytes}' for each in rows]
-    lines += ["# HELP cairn_cache_entries Entries of a cache.", "# TYPE cairn_cache_entries gauge"]
-    lines += [f'cairn_cache_entries{{cache="{each.name}"}} {each.entries}' for each in rows]
-    if resident is None:
-        return lines
-    named = "cairn_resident_memory_bytes"
-    return [*lines, f"# HELP {named} Memory of the process in RAM.", f"# TYPE {named} gauge", f"{named} {resident}"]
+    rows, resident = [(f'cache="{each.name}"', each) for each in caches()], resident_bytes()
+    lines = [
+        *_metric(
+            "cache_bytes", "What a cache is reckoned to take.", [(key, each.bytes) for key, each in rows], "gauge"
+        ),
+        *_metric("cache_most_bytes", "What a cache may take.", [(key, each.most_bytes) for key, each in rows], "gauge"),
+        *_metric("cache_entries", "Entries of a cache.", [(key, each.entries) for key, each in rows], "gauge"),
+    ]
+    if resident is not None:
+        lines += _metric("resident_memory_bytes", "Memory of the process in RAM.", [("", resident)], "gauge")
+    return lines
+
+
+def _metric(name: str, said: str, rows: list[tuple[str, int]], kind: str = "counter") -> list[str]:
+    """A metric as Prometheus reads it: what it is, and a line for each of its labels."""
+    named = (f"cairn_{name}{{{labels}}} {value}" if labels else f"cairn_{name} {value}" for labels, value in rows)
+    return [f"# HELP cairn_{name} {said}", f"# TYPE cairn_{name} {kind}", *named]

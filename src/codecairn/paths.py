@@ -45,7 +45,7 @@ class Guard:
 
     def inside(self, given: str, *, param: str = "path") -> str:
         """`given` as a POSIX path relative to the root; raises if it is absolute, climbs, escapes or is blocked."""
-        reason = _malformed(given)
+        reason = _flaw(given)
         if reason:
             raise InvalidInput(f"Invalid path: {printable(given)} ({reason})", param=param, reason=reason)
         # A backslash is a separator on Windows alone; elsewhere it is part of a file's name.
@@ -54,9 +54,9 @@ class Guard:
             raise InvalidInput("Invalid path: it is too long", param=param, reason="it is too long")
         destination = self._destination(relative)
         if self.blocks(relative) or (destination is not None and self.blocks(destination)):
-            raise _denied(relative, "the path is secret or internal and is never read")
+            raise _denial(relative, "the path is secret or internal and is never read")
         if destination is None:
-            raise _denied(relative, "the path leads outside the project root")
+            raise _denial(relative, "the path leads outside the project root")
         return relative
 
     def blocks(self, path: str) -> bool:
@@ -71,7 +71,7 @@ class Guard:
         return tuple(pattern for pattern in map(_pattern, self.extra) if "/" in pattern)
 
     def _destination(self, relative: str) -> str | None:
-        """Where the path leads once links are followed, from the root; None if that is outside, or nowhere."""
+        """The path from the root once links are followed; None if that is outside, or nowhere."""
         try:
             root = self.root.resolve()
             return (root / relative).resolve().relative_to(root).as_posix()
@@ -79,7 +79,7 @@ class Guard:
             return None
 
 
-def _denied(path: str, details: str) -> Denied:
+def _denial(path: str, details: str) -> Denied:
     return Denied(f"Permission denied: {path} ({details})", path=path, details=details)
 
 
@@ -92,7 +92,7 @@ def _is_blocked(question: tuple[str, tuple[str, ...], tuple[str, ...]]) -> bool:
 def _is_blocked_run(parts: list[str], patterns: tuple[str, ...]) -> bool:
     if not patterns:
         return False
-    folded = [_folded(part) for part in parts]
+    folded = [_fold(part) for part in parts]
     heads = ["/" + "/".join(folded[:length]) for length in range(1, len(folded) + 1)]
     return any(fnmatchcase(head, f"*/{pattern}") for head in heads for pattern in patterns)
 
@@ -100,14 +100,14 @@ def _is_blocked_run(parts: list[str], patterns: tuple[str, ...]) -> bool:
 def _is_blocked_name(question: tuple[str, tuple[str, ...]]) -> bool:
     name, extra = question
     # Windows reads `name::$DATA` as `name`; elsewhere the colon is part of it.
-    spellings = {_folded(name), _folded(name.split(":", 1)[0])}
+    spellings = {_fold(name), _fold(name.split(":", 1)[0])}
     if spellings & BLOCKED_NAMES or "git~1" in spellings:
         return True
-    return any(map(_blocked_patterns(extra).match, spellings))
+    return any(map(_patterns(extra).match, spellings))
 
 
 @lru_cache(64)
-def _blocked_patterns(extra: tuple[str, ...]) -> re.Pattern[str]:
+def _patterns(extra: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(map(translate, (*BLOCKED_PATTERNS, *extra))))
 
 
@@ -116,7 +116,7 @@ _blocked: Memo[tuple[str, tuple[str, ...], tuple[str, ...]], bool] = Memo("paths
 _blocked_names: Memo[tuple[str, tuple[str, ...]], bool] = Memo("paths.blocked_names", 2_000_000, _is_blocked_name)
 
 
-def _folded(name: str) -> str:
+def _fold(name: str) -> str:
     """One spelling for all that open the same file: Windows drops trailing dots and spaces, HFS+ some code points."""
     if name.isascii():
         return name.lower().rstrip(". ")
@@ -146,7 +146,7 @@ def printable(value: str) -> str:
     return clean if len(clean) <= 200 else clean[:200] + "…"
 
 
-def _malformed(given: str) -> str | None:
+def _flaw(given: str) -> str | None:
     if not given.strip():
         return "it is empty"
     if has_control(given):

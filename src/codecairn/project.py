@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -53,7 +53,7 @@ class Project:
     root: Path
     settings: Settings = field(default_factory=Settings)
     on_use: Callable[[ProjectIndex], None] | None = None
-    """Who keeps an index up that somebody asks about."""
+    """Called with each index that somebody asks about."""
 
     @cached_property
     def git(self) -> Git:
@@ -123,26 +123,26 @@ class Project:
     @property
     def is_engaged(self) -> bool:
         """Whether something goes on here that no call waits for: a watcher, a run, a connection on one of its refs."""
-        index: ProjectIndex | None = self.__dict__.get("index")
-        leases: Leases | None = self.__dict__.get("leases")
+        index, leases = self._open_index, self.__dict__.get("leases")
         is_kept = index is not None and (index.keeping is not None or index.activity is not None)
         return is_kept or (leases is not None and leases.are_held)
+
+    @property
+    def _open_index(self) -> ProjectIndex | None:
+        return self.__dict__.get("index")
 
     def close_when_unused(self) -> None:
         """Close the index as soon as the last call that uses this project has ended. Databases close themselves; the
         workers of an index would wait for a minute."""
-        index: ProjectIndex | None = self.__dict__.get("index")
-        if index is not None:
-            finalize(self, index.close).atexit = False
+        if self._open_index is not None:
+            finalize(self, self._open_index.close).atexit = False
 
     def close(self) -> None:
         """Give back what was opened. What is asked for afterwards is opened again."""
-        index: ProjectIndex | None = self.__dict__.pop("index", None)
-        memory: Memory | None = self.__dict__.pop("memory", None)
-        if index is not None:
-            index.close()
-        if memory is not None:
-            memory.close()
+        for name in ("index", "memory"):
+            handle = self.__dict__.pop(name, None)
+            if handle is not None:
+                handle.close()
 
 
 class Projects:
@@ -169,7 +169,7 @@ class Projects:
     @property
     def wants_client_roots(self) -> bool:
         """Whether the client's roots would decide anything: nothing that outranks them has named a project."""
-        return self.settings.local and not self._ordered and self._hinted([self.settings.client_dir]) is None
+        return self.settings.local and not self._ordered and self._first_hint([self.settings.client_dir]) is None
 
     def current(self, client_roots: Iterable[Path] = ()) -> Project:
         """The project that calls without a path of their own are about."""
@@ -177,7 +177,7 @@ class Projects:
             return self.open(self._ordered[0])
         working = self.settings.working_dir
         named = client_roots if self.settings.local else ()
-        hinted = self._hinted([self.settings.client_dir, *named, _git_top_level(working), working])
+        hinted = self._first_hint([self.settings.client_dir, *named, _git_top_level(working), working])
         if hinted is None:
             raise ProjectNotFound(
                 f"No project: {working} is a home directory, a file-system root or a folder of repositories"
@@ -187,7 +187,7 @@ class Projects:
     def named(self, path: str, *, param: str) -> Project:
         """The project at an absolute path that a caller gave, if callers on this door may name it."""
         given = _absolute(path, param)
-        allowed = self._allowed()
+        allowed = self._roots_allowed()
         # Before looking whether it exists: what lies outside is nobody's to learn.
         if allowed is not None and not any(_lies_in(given, each) for each in allowed):
             raise Denied(
@@ -197,7 +197,7 @@ class Projects:
             )  # fmt: skip
         return self.open(self._usable(given, param))
 
-    def _allowed(self) -> list[Path] | None:
+    def _roots_allowed(self) -> list[Path] | None:
         """The folders inside which callers may name a root; None where any that the user can read will do."""
         if self.settings.roots:
             return self._ordered
@@ -243,14 +243,12 @@ class Projects:
             )  # fmt: skip
         return root
 
-    def _hinted(self, candidates: Iterable[Path | None]) -> Path | None:
-        return next(self._hints(candidates), None)
+    def _first_hint(self, candidates: Iterable[Path | None]) -> Path | None:
+        folders = (_folder(each) for each in candidates if each is not None)
+        return next((root for root in folders if root is not None and self._may_be_hinted(root)), None)
 
-    def _hints(self, candidates: Iterable[Path | None]) -> Iterator[Path]:
-        for candidate in candidates:
-            root = _folder(candidate) if candidate is not None else None
-            if root is not None and not self._is_never_a_project(root) and not _holds_repositories(root):
-                yield root
+    def _may_be_hinted(self, root: Path) -> bool:
+        return not self._is_never_a_project(root) and not _holds_repositories(root)
 
     def _is_never_a_project(self, root: Path) -> bool:
         return root.parent == root or _are_one(root, self.settings.home)

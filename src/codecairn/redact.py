@@ -44,7 +44,7 @@ _SHORTEST_OPAQUE = 20
 
 
 def secret_in(text: str) -> str | None:
-    """What kind of secret a text holds, in words; None where it holds none. A sentence may speak of passwords."""
+    """The kind of secret a text holds, in words; None where it holds none. A sentence may speak of passwords."""
     for found in _SHAPES.finditer(text):
         kind = found.lastgroup or ""
         if kind not in ("named", "scheme") or _is_opaque(found.group()):

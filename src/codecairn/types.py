@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import Struct
 
 FileStatus = Literal["added", "modified", "deleted", "renamed", "copied", "type changed", "unmerged"]
 
@@ -127,47 +127,6 @@ class Diff(Wire, frozen=True, kw_only=True):
     next_cursor: str | None = None
 
 
-class Health(Wire, frozen=True, kw_only=True, omit_defaults=True):
-    status: Literal["ok", "degraded"]
-    timestamp: str
-    version: str
-    problems: list[str] = []
-
-
-class MethodMetrics(Wire, frozen=True, kw_only=True):
-    method: str
-    count: int
-    avg_ms: float
-    max_ms: float
-    p50_ms: float
-    p95_ms: float
-    p99_ms: float
-    successes: int
-    failures: int
-    errors: dict[str, int]
-    """The failures by their type."""
-    rate_limit_hits: int
-    slow_calls: int
-    """Calls that took longer than their tool's maximum."""
-
-
-class CacheMetrics(Wire, frozen=True, kw_only=True):
-    name: str
-    entries: int
-    bytes: int
-    """What its entries are reckoned to take."""
-    most_bytes: int
-
-
-class MetricsSnapshot(Wire, frozen=True, kw_only=True):
-    generated_at: str
-    methods: list[MethodMetrics]
-    caches: list[CacheMetrics]
-    """What is kept only to be faster, each up to its bound."""
-    rss_bytes: int | None
-    """The memory the process has now; null where the system does not tell."""
-
-
 Requirement = Literal["mandatory", "critical", "recommended", "optional", "deprecated"]
 
 
@@ -191,77 +150,6 @@ class CatalogEntry(Wire, frozen=True, kw_only=True, omit_defaults=True):
     last_used_at: str | None = None
 
 
-class ProjectedEntry(Wire, frozen=True, kw_only=True):
-    """An entry of which only some fields were asked for."""
-
-    id: str
-    title: str | UnsetType = UNSET
-    body: str | UnsetType = UNSET
-    priority: int | UnsetType = UNSET
-    audience: Literal["individual", "group", "all"] | UnsetType = UNSET
-    requirement: Requirement | UnsetType = UNSET
-    categories: list[str] | UnsetType = UNSET
-    source_hash: str | UnsetType = UNSET
-    schema_version: str | UnsetType = UNSET
-    created_at: str | UnsetType = UNSET
-    updated_at: str | UnsetType = UNSET
-    risk_score: int | UnsetType = UNSET
-    rationale: str | UnsetType = UNSET
-    deprecated_by: str | UnsetType = UNSET
-    source: str | UnsetType = UNSET
-    usage_count: int | UnsetType = UNSET
-    last_used_at: str | UnsetType = UNSET
-
-
-class EntryPage(Wire, frozen=True, kw_only=True, omit_defaults=True):
-    hash: str
-    count: int
-    items: list[CatalogEntry]
-    total: int | None = None
-    """How many there are in all, where these are not all."""
-    next_cursor: str | None = None
-    warnings: list[str] = []
-
-
-class ProjectedPage(Wire, frozen=True, kw_only=True, omit_defaults=True):
-    hash: str
-    count: int
-    items: list[ProjectedEntry]
-    total: int | None = None
-    next_cursor: str | None = None
-    warnings: list[str] = []
-
-
-class EntryFound(Wire, frozen=True, kw_only=True, omit_defaults=True):
-    hash: str
-    item: CatalogEntry
-    warnings: list[str] = []
-
-
-class EntryMissing(Wire, frozen=True, kw_only=True):
-    not_found: Literal[True]
-    hash: str
-
-
-class UpToDate(Wire, frozen=True, kw_only=True):
-    up_to_date: Literal[True]
-    hash: str
-
-
-class EntryChanges(Wire, frozen=True, kw_only=True, omit_defaults=True):
-    hash: str
-    added: list[CatalogEntry]
-    updated: list[CatalogEntry]
-    removed: list[str]
-    warnings: list[str] = []
-
-
-class EntriesChanged(Wire, frozen=True, kw_only=True, omit_defaults=True):
-    hash: str
-    changed: list[CatalogEntry]
-    warnings: list[str] = []
-
-
 class PromptIssue(Wire, frozen=True, kw_only=True, omit_defaults=True):
     rule_id: str
     severity: str
@@ -276,48 +164,10 @@ class ReviewSummary(Wire, frozen=True, kw_only=True):
     highest_severity: str | None
 
 
-class Review(Wire, frozen=True, kw_only=True):
-    issues: list[PromptIssue]
-    summary: ReviewSummary
-
-
-class PromptTooLong(Wire, frozen=True, kw_only=True):
-    truncated: Literal[True]
-    message: str
-    max: int
-
-
-class Drift(Wire, frozen=True, kw_only=True):
-    id: str
-    expected: str
-    actual: str
-
-
-class Integrity(Wire, frozen=True, kw_only=True):
-    hash: str
-    count: int
-    issues: list[Drift]
-    issue_count: int
-
-
-class UseCounted(Wire, frozen=True, kw_only=True):
-    id: str
-    usage_count: int
-    last_used_at: str
-    hash: str
-
-
 class HotEntry(Wire, frozen=True, kw_only=True):
     id: str
     usage_count: int
     last_used_at: str
-
-
-class HotSet(Wire, frozen=True, kw_only=True):
-    hash: str
-    count: int
-    limit: int
-    items: list[HotEntry]
 
 
 class GateResult(Wire, frozen=True, kw_only=True, omit_defaults=True):
@@ -334,13 +184,3 @@ class GateSummary(Wire, frozen=True, kw_only=True):
     errors: int
     warnings: int
     total: int
-
-
-class GateReport(Wire, frozen=True, kw_only=True):
-    generated_at: str
-    results: list[GateResult]
-    summary: GateSummary
-
-
-class NotConfigured(Wire, frozen=True, kw_only=True):
-    not_configured: Literal[True]

@@ -16,10 +16,10 @@ from codecairn.cli import main
 from codecairn.config import Settings
 from codecairn.links import linked
 from codecairn.project import Projects
-from tests.search.conftest import index
 from tests.support.doors import DOORS, Door, open_door, service
 from tests.support.indexes import LastingWorkers
 from tests.support.repo import Repo
+from tests.support.search import index
 
 Run = Callable[..., Result]
 

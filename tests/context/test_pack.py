@@ -14,10 +14,10 @@ from codecairn import tools
 from codecairn.cli import main
 from codecairn.context.pack import DEFAULT_TOKENS, LEAST_TOKENS, MOST_TOKENS
 from codecairn.text import CHARACTERS_PER_TOKEN
-from tests.context.conftest import HARBOUR
 from tests.registry.samples import assert_conforms
-from tests.search.conftest import Asking, Built, Doors
+from tests.support.context import HARBOUR
 from tests.support.doors import DOORS, Answer
+from tests.support.search import Asking, Built, Doors
 
 TASK = "Make the mooring fee depend on the season"
 
@@ -187,7 +187,7 @@ _opened: list[Asking] = []
 
 
 def _kept(built: Built) -> Asking:
-    from tests.search.conftest import asking
+    from tests.support.search import asking
 
     if not _opened:
         _opened.append(asking(built))

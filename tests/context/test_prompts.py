@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from codecairn.store.lock import WriterLock
-from tests.context.conftest import BERTHS, HARBOUR, Request
-from tests.search.conftest import Doors, doors_to, index
+from tests.support.context import BERTHS, HARBOUR, Request
 from tests.support.doors import open_door, service
 from tests.support.indexes import LastingWorkers, project_index
 from tests.support.repo import Repo
+from tests.support.search import Doors, doors_to, index
 
 
 def said(result: dict[str, Any]) -> str:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.context.conftest import Request, harbour_at, text_of
-from tests.search.conftest import Asking, Doors, doors_to, index
+from tests.support.context import Request, harbour_at, text_of
 from tests.support.doors import open_door, service
 from tests.support.indexes import LastingWorkers
 from tests.support.repo import Repo
+from tests.support.search import Asking, Doors, doors_to, index
 
 OVERVIEW = "context://project/overview"
 
@@ -162,7 +162,7 @@ def test_a_session_before_its_first_call_is_empty(built_alone: Asking) -> None:
 
 @pytest.fixture
 def built_alone(tmp_path: Path, lasting: LastingWorkers) -> Asking:
-    from tests.search.conftest import asking
+    from tests.support.search import asking
 
     return asking(harbour_at(tmp_path, lasting))
 

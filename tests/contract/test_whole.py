@@ -10,10 +10,11 @@ import pytest
 
 from codecairn import tools
 from codecairn.serve import jsonrpc
-from tests.refs.conftest import APP, AUTH, Gate
-from tests.search.conftest import asking, index, lasting
+from tests.search.conftest import lasting
 from tests.support.indexes import LastingWorkers
+from tests.support.refs import APP, AUTH, Gate
 from tests.support.repo import Repo
+from tests.support.search import asking, index
 
 __all__ = ["lasting"]
 

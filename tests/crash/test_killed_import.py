@@ -14,9 +14,9 @@ import pytest
 
 from tests.crash import doomed
 from tests.crash.scene import bury
-from tests.state.conftest import shop
 from tests.state.machines import Machine
 from tests.support.indexes import LastingWorkers, faults, leftovers, project_index
+from tests.support.state import shop
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="about SIGKILL")
 WORST = list(product(doomed.IMPORTING, (1, 2), ("before", "after")))

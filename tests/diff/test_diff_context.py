@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from codecairn.budget import DEFAULT_CHARACTERS
 from codecairn.cli import main
-from codecairn.reading import DEFAULT_CHARACTERS
-from tests.search.conftest import Asking, Built, doors_to, index
 from tests.support.doors import Door
 from tests.support.indexes import LastingWorkers
 from tests.support.pages import place_of
 from tests.support.repo import Repo
+from tests.support.search import Asking, Built, doors_to, index
 
 HANDLER = '''\
 """Signing in."""

@@ -17,11 +17,12 @@ import pytest
 import codecairn
 from codecairn.serve import Service
 from codecairn.source import process
-from tests.conftest import SOAK
-from tests.search.conftest import index, lasting
+from tests.search.conftest import lasting
 from tests.support.doors import http_server, line_client, service
 from tests.support.indexes import LastingWorkers
 from tests.support.repo import Repo
+from tests.support.search import index
+from tests.support.soak import SOAK
 from tests.support.wait import eventually
 
 __all__ = ["lasting"]

@@ -69,3 +69,10 @@ def test_a_project_is_searched_from_where_one_stands(here: Repo) -> None:
     assert cairn("grep", "new", "-C").stdout.endswith("    3-\n    4: new = 1\n")
     assert json.loads(cairn("grep", "new", "--json").stdout)["totalMatches"] == 1
     assert "Invalid regex pattern: unclosed group" in cairn("grep", "(").output
+
+
+def test_an_outline_may_be_of_a_ref(here: Repo) -> None:
+    assert "new" in cairn("outline", "a.py").output
+    done = cairn("outline", "a.py", "--ref", "main")
+    assert done.exit_code == 0, done.output
+    assert "old" in done.output

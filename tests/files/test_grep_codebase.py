@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from codecairn.budget import DEFAULT_CHARACTERS
 from codecairn.cancel import Cancel
 from codecairn.errors import Cancelled
 from codecairn.files import scan
@@ -20,15 +21,14 @@ from codecairn.files.gitgrep import GitGrep
 from codecairn.files.grep import LONGEST_LINE, Engine, Query, Time, search
 from codecairn.files.ripgrep import Ripgrep
 from codecairn.paths import Guard
-from codecairn.reading import DEFAULT_CHARACTERS
 from codecairn.source import process
 from codecairn.source.git import Git
 from codecairn.tools import grep
-from tests.files.conftest import Connect, refusal, value_of
-from tests.search.conftest import Asking
 from tests.support.doors import JSON_DOORS, Answer, Door
+from tests.support.files import Connect, refusal, value_of
 from tests.support.pages import place_of
 from tests.support.repo import Repo
+from tests.support.search import Asking
 
 Plain = Callable[..., Answer]
 

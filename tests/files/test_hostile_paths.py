@@ -17,9 +17,9 @@ from codecairn.connection import Connection
 from codecairn.serve import Service
 from codecairn.tools import Call
 from codecairn.tools.families import Reply
-from tests.conftest import SOAK
 from tests.support.doors import service
 from tests.support.repo import Repo
+from tests.support.soak import SOAK
 
 if os.name == "nt":
     pytest.skip("needs links and pipes", allow_module_level=True)

@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from codecairn import tools
 from codecairn.tools import Call, Registry, Tool, tool
-from tests.files.conftest import value_of
 from tests.support.doors import Door, http_request, http_server, open_door, service
+from tests.support.files import value_of
 from tests.support.repo import Repo
 from tests.support.wire import ServerProcess
 

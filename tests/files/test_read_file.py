@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
+from codecairn.budget import DEFAULT_CHARACTERS
 from codecairn.files.read import LARGEST
 from codecairn.paths import module_name
-from codecairn.reading import DEFAULT_CHARACTERS
 from codecairn.roles import main_role
-from tests.conftest import SOAK
-from tests.files.conftest import Connect, refusal, value_of
-from tests.search.conftest import Asking, Built, Doors
 from tests.support.doors import JSON_DOORS, Answer
+from tests.support.files import Connect, refusal, value_of
 from tests.support.repo import Repo
+from tests.support.search import Asking, Built, Doors
+from tests.support.soak import SOAK
 
 Plain = Callable[..., Answer]
 INDEX_FIELDS = {

@@ -4,20 +4,12 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-import msgspec
 import pytest
 
-from codecairn.types import Blame
 from tests.support.doors import Answer, Door
-
-posix = pytest.mark.skipif(os.name == "nt", reason="a shell script stands for git")
-FailOnce = Callable[[str, str], Path]
-
-
-class Ask(Protocol):
-    def __call__(self, tool: str, root: Path | None = None, /, **arguments: Any) -> Answer: ...
+from tests.support.git import Ask, FailOnce
 
 
 @pytest.fixture
@@ -33,11 +25,6 @@ def ask(tmp_path: Path, connect: Callable[..., Door]) -> Ask:
         return doors[served].call(tool, arguments)
 
     return call
-
-
-def blame_of(answer: Answer) -> Blame:
-    """The value of a git_blame, as the server had it."""
-    return msgspec.convert(answer.value, Blame)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from codecairn.tools.render import blame_runs
-from tests.git.conftest import Ask, FailOnce, blame_of, posix
+from tests.support.git import Ask, FailOnce, blame_of, posix
 from tests.support.repo import Repo
 
 JANE = ("Jane Smith-Longname", "jane@example.com")

@@ -12,8 +12,8 @@ import pytest
 from codecairn.source import neutral
 from codecairn.tools.render import diff_compared
 from codecairn.types import Diff
-from tests.git.conftest import Ask, FailOnce, posix
 from tests.support.doors import Answer
+from tests.support.git import Ask, FailOnce, posix
 from tests.support.repo import Repo
 
 JWT = """import jwt from 'jsonwebtoken';

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.git.conftest import Ask
 from tests.support.doors import Answer, Door
+from tests.support.git import Ask
 from tests.support.repo import Repo
 from tests.support.wait import eventually
 from tests.support.wire import ServerProcess

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.git.conftest import Ask
+from tests.support.git import Ask
 from tests.support.repo import Repo
 
 CALLS: list[tuple[str, dict[str, Any]]] = [

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.git.conftest import Ask
 from tests.support.doors import Answer
+from tests.support.git import Ask
 from tests.support.repo import AUTHOR, Repo
 
 GRACE = ("Grace Brewster Hopper", "grace.hopper@navy.example")

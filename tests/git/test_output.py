@@ -11,11 +11,11 @@ import msgspec
 import pytest
 
 from codecairn import tools
+from codecairn.budget import DEFAULT_CHARACTERS
 from codecairn.history import blame_page
-from codecairn.reading import DEFAULT_CHARACTERS
 from codecairn.tools import Call, Registry, Tool, tool
-from tests.git.conftest import Ask, blame_of
 from tests.support.doors import JSON_DOORS, Answer, Door, line_client, service
+from tests.support.git import Ask, blame_of
 from tests.support.repo import Repo
 
 CALLS: list[tuple[str, dict[str, Any]]] = [

@@ -12,8 +12,8 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from tests.git.conftest import Ask
 from tests.support.doors import Door, open_door, service
+from tests.support.git import Ask
 from tests.support.repo import Repo
 
 PARAMS = [

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from codecairn.index.digest import LARGEST_FILE
-from tests.index.conftest import PYTHON, Ask, Open
+from tests.support.index import PYTHON, Ask, Open
 from tests.support.repo import Repo
 
 LEFT_OUT: dict[str, tuple[str | bytes, str]] = {

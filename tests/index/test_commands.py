@@ -14,7 +14,7 @@ from codecairn.cancel import Cancel
 from codecairn.cli import main
 from codecairn.errors import Cancelled
 from codecairn.index.run import Options
-from tests.index.conftest import PYTHON, Open
+from tests.support.index import PYTHON, Open
 from tests.support.repo import Repo
 
 

@@ -23,8 +23,8 @@ from codecairn.errors import Busy, Cancelled
 from codecairn.index.run import Options, Report
 from codecairn.store import lexical
 from codecairn.store.lock import WriterLock
-from tests.index.conftest import PYTHON, Ask, Indexed, Open, fill
 from tests.support.doors import MemoryDoor, service
+from tests.support.index import PYTHON, Ask, Indexed, Open, fill
 from tests.support.repo import Repo
 from tests.support.wait import eventually, is_alive
 from tests.support.wire import ServerProcess

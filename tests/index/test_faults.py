@@ -17,8 +17,8 @@ from codecairn.project import Project
 from codecairn.store.discoveries import DiscoveryRow
 from codecairn.store.links import Link
 from codecairn.store.schema import SCHEMA
-from tests.index.conftest import GO, PYTHON, Ask, Indexed, Open
 from tests.support.doors import Answer
+from tests.support.index import GO, PYTHON, Ask, Indexed, Open
 from tests.support.repo import Repo
 from tests.support.wait import eventually
 

@@ -17,8 +17,8 @@ from codecairn.index.activity import Activity
 from codecairn.index.run import Options
 from codecairn.serve import Service
 from codecairn.tools import Call, readiness
-from tests.index.conftest import PYTHON
 from tests.support.doors import Answer, MemoryDoor, line_client, service
+from tests.support.index import PYTHON
 from tests.support.indexes import LastingWorkers
 from tests.support.repo import Repo
 from tests.support.wait import eventually

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from codecairn.index import standing
-from tests.index.conftest import PYTHON, Indexed, Open
+from tests.support.index import PYTHON, Indexed, Open
 from tests.support.repo import Repo
 from tests.support.wait import eventually
 from tests.support.wire import ServerProcess

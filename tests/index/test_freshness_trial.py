@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import SOAK
 from tests.doors.test_http_process import announced
 from tests.index.upheaval import Markers, Upheaval
 from tests.support.doors import Answer, HttpDoor, LineDoor
+from tests.support.soak import SOAK
 from tests.support.wait import eventually
 from tests.support.wire import ServerProcess
 

@@ -17,8 +17,8 @@ from codecairn.errors import Cancelled
 from codecairn.index import batch
 from codecairn.index.run import Options
 from codecairn.store.lock import WriterLock
-from tests.index.conftest import GO, PYTHON, Ask, Open, fill
 from tests.support.doors import JSON_DOORS, Door
+from tests.support.index import GO, PYTHON, Ask, Open, fill
 from tests.support.repo import Repo
 
 SIX = {

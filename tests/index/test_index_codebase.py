@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from codecairn.parse.language import languages
-from tests.index.conftest import GO, PYTHON, Ask, Open, fill
 from tests.support.doors import Door
+from tests.support.index import GO, PYTHON, Ask, Open, fill
 from tests.support.repo import Repo
 from tests.support.wire import ServerProcess
 

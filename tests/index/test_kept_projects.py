@@ -17,8 +17,8 @@ from codecairn.serve import Service, upkeep
 from codecairn.serve.upkeep import Upkeep
 from codecairn.store.lock import WriterLock
 from tests.doors.test_http_process import announced
-from tests.index.conftest import PYTHON, Indexed, Open, fill
 from tests.support.doors import Answer, Door, HttpDoor, LineDoor, open_door
+from tests.support.index import PYTHON, Indexed, Open, fill
 from tests.support.repo import Repo
 from tests.support.wait import eventually
 from tests.support.wire import ServerProcess

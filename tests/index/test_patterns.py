@@ -7,7 +7,7 @@ import pytest
 from codecairn.index.patterns import PATTERNS, tags_of
 from codecairn.parse.language import language_of
 from codecairn.parse.tags import extract
-from tests.index.conftest import Open
+from tests.support.index import Open
 from tests.support.repo import Repo
 
 PYTHON = """

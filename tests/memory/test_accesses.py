@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.memory.conftest import value_of
-from tests.search.conftest import Doors
 from tests.support.doors import DOORS
+from tests.support.memory import value_of
+from tests.support.search import Doors
 
 
 @pytest.mark.parametrize("name", DOORS)

@@ -15,9 +15,9 @@ from codecairn.cli import main
 from codecairn.cli import memory as commands
 from codecairn.memory.harvest import accept, proposals
 from codecairn.store.discoveries import DiscoveryRow
-from tests.memory.conftest import HOUSE, value_of
-from tests.search.conftest import Asking
+from tests.support.memory import HOUSE, value_of
 from tests.support.repo import Repo
+from tests.support.search import Asking
 
 Own = Callable[..., Asking]
 COOKIES = "Refresh tokens live in httpOnly cookies, never in local storage."
@@ -229,7 +229,7 @@ def test_a_person_is_asked_one_by_one(written: Asking, monkeypatch: pytest.Monke
     found = _proposed(written)
     answers = iter(["y", "n", "q"])
     monkeypatch.setattr("click.prompt", lambda *_, **__: next(answers))
-    commands._ask(written.project, found)
+    commands.ask_one_by_one(written.project, found)
     assert [row.content for row in rows(written)] == [next(iter(found.values())).content]
 
 

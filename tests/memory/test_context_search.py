@@ -16,10 +16,10 @@ from codecairn.memory.boosts import Boosts, ago, boosts
 from codecairn.memory.search import Asked, search_context
 from codecairn.store.sessions import DAY_S, Accessed
 from codecairn.text import CHARACTERS_PER_TOKEN
-from tests.memory.conftest import HOUSE, TOKENS, refusal, value_of
 from tests.registry.samples import assert_conforms
-from tests.search.conftest import Asking, Doors
+from tests.support.memory import HOUSE, TOKENS, refusal, value_of
 from tests.support.repo import Repo
+from tests.support.search import Asking, Doors
 
 Own = Callable[..., Asking]
 
@@ -216,7 +216,12 @@ def test_several_projects_are_one_labelled_list(wise: Asking, own: Own) -> None:
     bare = own({"none.py": ""}, indexed=False)
     projects = [wise.project, other.project, bare.project]
     both = search_context(
-        projects, Asked("refresh token", limit=20), lambda each: standing(each.index, Cancel()), lambda _: None, 0.0
+        projects,
+        Asked("refresh token", limit=20),
+        lambda each: standing(each.index, Cancel()),
+        lambda _: None,
+        0.0,
+        Cancel(),
     )
     assert {each.project for each in both.results} == {wise.root.name, other.root.name}
     assert [each.final for each in both.results] == sorted((each.final for each in both.results), reverse=True)

@@ -9,8 +9,8 @@ import pytest
 
 from codecairn.cancel import Cancel
 from codecairn.index.run import Options
-from tests.memory.conftest import HOUSE, TOKENS, value_of
-from tests.search.conftest import Asking
+from tests.support.memory import HOUSE, TOKENS, value_of
+from tests.support.search import Asking
 
 Own = Callable[..., Asking]
 Bound = dict[str, Any]

@@ -16,11 +16,11 @@ from codecairn.project import Projects
 from codecairn.redact import secret_in
 from codecairn.store.discoveries import Discoveries
 from codecairn.store.memory import Memory
-from tests.memory.conftest import HOUSE, TOKENS, refusal, value_of
 from tests.registry.samples import assert_conforms
-from tests.search.conftest import Asking
 from tests.support.doors import open_door, service
+from tests.support.memory import HOUSE, TOKENS, refusal, value_of
 from tests.support.repo import Repo
+from tests.support.search import Asking
 
 Own = Callable[..., Asking]
 

@@ -14,10 +14,10 @@ from codecairn.memory.sessions import IDLE_S, Sessions, topics
 from codecairn.project import Project
 from codecairn.store.memory import Memory
 from codecairn.store.sessions import DAY_S, SessionRow, SessionStore
-from tests.memory.conftest import HOUSE, value_of
-from tests.search.conftest import Asking, Built, built_from
 from tests.support.doors import HttpDoor, http_request, http_server, line_client, service
 from tests.support.indexes import LastingWorkers
+from tests.support.memory import HOUSE, value_of
+from tests.support.search import Asking, Built, built_from
 
 Own = Callable[..., Asking]
 LATER = 4e9

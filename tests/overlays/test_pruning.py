@@ -11,9 +11,9 @@ from click.testing import CliRunner, Result
 from codecairn.cli import main
 from codecairn.index.standing import Standing, standing
 from codecairn.tools import readiness
-from tests.overlays.conftest import index_refs, indexed_refs, let_days_pass
 from tests.support.doors import open_door, service
 from tests.support.indexes import LastingWorkers, faults, stores
+from tests.support.overlays import index_refs, indexed_refs, let_days_pass
 from tests.support.repo import Repo
 
 requirement = pytest.mark.requirement

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from codecairn.cli import main
 from codecairn.index.worktrees import safe_name
-from tests.overlays.conftest import index_refs
 from tests.support.doors import Answer, Door, HttpDoor, http_request, http_server, service
 from tests.support.indexes import LastingWorkers
+from tests.support.overlays import index_refs
 from tests.support.repo import Repo
 from tests.support.wait import eventually
 from tests.support.wire import ServerProcess

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.search.conftest import Built, built_from
 from tests.support.doors import JSON_DOORS, READING_DOORS, line_client, open_door, service
 from tests.support.indexes import LastingWorkers
+from tests.support.search import Built, built_from
 from tests.support.wire import LineClient, ServerProcess
 
 FILES: dict[str, str | bytes] = {

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from codecairn.budget import DEFAULT_CHARACTERS, MOST_CHARACTERS
 from codecairn.index import standing
-from codecairn.reading import DEFAULT_CHARACTERS, MOST_CHARACTERS
 from tests.reading.test_forms import FILES
-from tests.search.conftest import Built, built_from
 from tests.support.doors import Answer, Door, open_door, service
 from tests.support.indexes import LastingWorkers
 from tests.support.repo import Repo
+from tests.support.search import Built, built_from
 
 Own = Callable[[dict[str, str | bytes]], Door]
 

@@ -15,10 +15,10 @@ from codecairn.cancel import Cancel
 from codecairn.index.run import Options
 from codecairn.store.layers import Scope
 from codecairn.store.view import View, viewing
-from tests.conftest import SOAK
 from tests.refs.history import Drawn, History, histories, told
 from tests.support.indexes import LastingWorkers, faults, project_index
 from tests.support.repo import Repo
+from tests.support.soak import SOAK
 
 
 @pytest.fixture(scope="module")

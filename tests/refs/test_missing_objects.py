@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.refs.conftest import APP, AUTH, REFRESH, Gate
+from tests.support.refs import APP, AUTH, REFRESH, Gate
 from tests.support.repo import Repo
 
 LEAN = "".join(f"def lean_{number}():\n    return {number}\n\n\n" for number in range(9))

@@ -14,10 +14,10 @@ from codecairn.connection import Connection
 from codecairn.index.activity import Activity
 from codecairn.index.run import Options
 from codecairn.tools import readiness
-from tests.refs.conftest import APP, AUTH, REFRESH, Gate
-from tests.search.conftest import Doors, asking
 from tests.support.doors import DOORS
+from tests.support.refs import APP, AUTH, REFRESH, Gate
 from tests.support.repo import Repo
+from tests.support.search import Doors, asking
 
 METADATA = {
     "cruxe_protocol_version", "freshness_status", "indexing_status", "result_completeness", "ref", "schema_status",
@@ -79,7 +79,7 @@ def test_a_folder_without_git_is_one_ref(tmp_path: Path) -> None:
 
 
 def _built(root: Path, home: Path) -> Any:
-    from tests.search.conftest import Built
+    from tests.support.search import Built
 
     return Built(root.resolve(), home)
 

@@ -193,4 +193,4 @@ def test_the_callers_remembered_are_bounded_and_the_latest_stay() -> None:
         if number % 5_000 == 0:
             assert known.get("kept") is kept
     assert known.get("passing:19999") is known.get("passing:19999")
-    assert len(known._known) == 10_000
+    assert len(known) == 10_000

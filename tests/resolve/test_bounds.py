@@ -12,8 +12,9 @@ from codecairn.cancel import Cancel
 from codecairn.errors import Cancelled
 from codecairn.resolve.budget import MOST_FOR_A_SITE, Budget
 from codecairn.resolve.engine import Engine
-from tests.refs.conftest import Gate, opened
+from tests.refs.conftest import opened
 from tests.search.conftest import lasting
+from tests.support.refs import Gate
 from tests.support.repo import Repo
 
 __all__ = ["lasting", "opened"]

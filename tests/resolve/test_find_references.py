@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from codecairn.budget import MOST_CHARACTERS
 from codecairn.cancel import Cancel
 from codecairn.cli import main
 from codecairn.errors import Cancelled
-from codecairn.reading import MOST_CHARACTERS
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.pick import picked
 from codecairn.resolve.references import references_to
 from codecairn.store.view import viewing
-from tests.search.conftest import Asking, Built, Doors, asking, built_from, doors_to
 from tests.support.doors import JSON_DOORS
 from tests.support.indexes import LastingWorkers
+from tests.support.search import Asking, Built, Doors, asking, built_from, doors_to
 
 FILES: dict[str, str | bytes] = {
     "auth/__init__.py": "from .tokens import validate\n",

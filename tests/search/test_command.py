@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from codecairn.cli import main
-from tests.search.conftest import SHOP, Built
 from tests.support.repo import Repo
+from tests.support.search import SHOP, Built
 
 ESCAPE = "\x1b["
 

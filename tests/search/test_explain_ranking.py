@@ -15,8 +15,8 @@ from codecairn.cancel import Cancel
 from codecairn.errors import CairnError
 from codecairn.index.run import Options
 from codecairn.store.view import View
-from tests.search.conftest import ONE_OF_EACH, Asking, Built, Doors, error_of
 from tests.support.doors import Answer
+from tests.support.search import ONE_OF_EACH, Asking, Built, Doors, error_of
 
 MOST = {"exact_match": 0.2, "qualified_name": 0.1, "path_affinity": 0.1, "definition_boost": 0.15, "kind_match": 0.05}
 QUERIES = (

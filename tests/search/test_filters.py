@@ -8,7 +8,7 @@ import pytest
 
 from codecairn.errors import InvalidInput
 from codecairn.names.globs import glob
-from tests.search.conftest import ONE_OF_EACH, Asking, error_of, names, places
+from tests.support.search import ONE_OF_EACH, Asking, error_of, names, places
 
 KINDS = tuple(ONE_OF_EACH)
 

@@ -13,10 +13,10 @@ from codecairn.embed.choice import shipped
 from codecairn.embed.encoder import Passage, cosines
 from codecairn.errors import EncoderFailed
 from codecairn.store.version import unpacked_lines
-from tests.search.conftest import Asking, Built, Doors, ask, error_of, index, names, places
 from tests.support.doors import open_door, service
 from tests.support.indexes import LastingWorkers
 from tests.support.repo import Repo
+from tests.support.search import Asking, Built, Doors, ask, error_of, index, names, places
 
 ERASING = "erase a record"
 """No word of it is in any file."""

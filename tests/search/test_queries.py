@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from codecairn.rank.plan import planned
 from codecairn.store.view import viewing
-from tests.conftest import SOAK
-from tests.search.conftest import Asking
 from tests.search.queries import QUERIES
 from tests.support.doors import line_client, service
+from tests.support.search import Asking
+from tests.support.soak import SOAK
 
 LONGEST = 1000
 TRIALS = 5000 if SOAK else 500

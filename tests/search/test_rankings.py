@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.search.conftest import Asking
 from tests.search.queries import QUERIES, Asked
+from tests.support.search import Asking
 
 GOLDEN = Path(__file__).parent / "rankings.txt"
 MOST = 20

@@ -14,7 +14,11 @@ import pytest
 
 from codecairn import tools
 from codecairn.serve.upkeep import Upkeep
-from tests.search.conftest import (
+from tests.support.doors import DOORS, Door
+from tests.support.indexes import LastingWorkers
+from tests.support.pages import bent_to
+from tests.support.repo import Repo
+from tests.support.search import (
     ONE_OF_EACH,
     SHOP,
     Asking,
@@ -28,10 +32,6 @@ from tests.search.conftest import (
     names,
     places,
 )
-from tests.support.doors import DOORS, Door
-from tests.support.indexes import LastingWorkers
-from tests.support.pages import bent_to
-from tests.support.repo import Repo
 from tests.support.wait import eventually
 
 SIX = {

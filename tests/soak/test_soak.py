@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import SOAK
 from tests.soak.result import Plan
 from tests.soak.summary import summary
 from tests.soak.trial import trial_in
+from tests.support.soak import SOAK
 
 FLAT = 0.05
 SETTLED = 5_000

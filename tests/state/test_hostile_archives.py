@@ -17,10 +17,10 @@ import zstandard
 from codecairn.errors import CairnError, IndexIncompatible, InvalidInput
 from codecairn.store import archive
 from codecairn.store.archive import Manifest, Member
-from tests.state.conftest import shop
 from tests.state.forge import Part, forge, part, parts_of, replaced, seal, with_manifest, with_members
 from tests.state.machines import Machine
 from tests.support.indexes import LastingWorkers
+from tests.support.state import shop
 
 
 @pytest.fixture(scope="module")

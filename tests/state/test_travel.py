@@ -18,12 +18,12 @@ from codecairn.store.index import IndexStore
 from codecairn.store.layers import Scope
 from codecairn.store.schema import SCHEMA, TABLES
 from codecairn.store.version import unpacked
-from tests.conftest import SOAK
 from tests.refs.history import Drawn, History, histories
-from tests.state.conftest import BASKET
 from tests.state.machines import Machine
 from tests.support.indexes import LastingWorkers, stores
 from tests.support.repo import Repo
+from tests.support.soak import SOAK
+from tests.support.state import BASKET
 
 
 def unpacked_in(path: Path, folder: Path) -> Path:

@@ -12,14 +12,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from codecairn import tools
+from codecairn.budget import DEFAULT_CHARACTERS
 from codecairn.cli import main
-from codecairn.reading import DEFAULT_CHARACTERS
 from tests.registry.samples import assert_conforms
-from tests.search.conftest import Asking, Built, Doors, asking, built_from, doors_to
 from tests.support.doors import DOORS
 from tests.support.indexes import LastingWorkers
 from tests.support.pages import place_of
-from tests.symbols.conftest import refusal, value_of
+from tests.support.search import Asking, Built, Doors, asking, built_from, doors_to
+from tests.support.symbols import refusal, value_of
 
 MILL: dict[str, str | bytes] = {
     "mill/grind.py": """\

@@ -11,13 +11,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from codecairn import tools
+from codecairn.budget import DEFAULT_CHARACTERS
 from codecairn.cli import main
-from codecairn.reading import DEFAULT_CHARACTERS
 from tests.registry.samples import assert_conforms
-from tests.search.conftest import Asking, Built, Doors
 from tests.support.doors import DOORS, JSON_DOORS
 from tests.support.pages import place_of
-from tests.symbols.conftest import LEDGER, refusal, value_of
+from tests.support.search import Asking, Built, Doors
+from tests.support.symbols import LEDGER, refusal, value_of
 
 
 def find(asking: Asking, name: str, **arguments: Any) -> dict[str, Any]:

@@ -15,8 +15,8 @@ import pytest
 
 from codecairn import tools
 from codecairn.tools.schema import UNLISTED
-from tests.search.conftest import Asking, Built, Doors, error_of
-from tests.symbols.conftest import refusal, value_of
+from tests.support.search import Asking, Built, Doors, error_of
+from tests.support.symbols import refusal, value_of
 
 
 def data_of(answer: Any) -> dict[str, Any]:

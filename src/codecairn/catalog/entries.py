@@ -22,6 +22,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from codecairn.clock import timestamp
 from codecairn.paths import printable
 from codecairn.source.folder import NO_JSON, JsonFolder, Reading
 from codecairn.types import CatalogEntry, Requirement
@@ -236,7 +237,7 @@ def _in_utc(text: str) -> str | None:
         moment = moment.astimezone(UTC) if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         return None
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return timestamp(moment)
 
 
 def _plain(message: str) -> str:

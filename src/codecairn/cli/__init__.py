@@ -61,7 +61,8 @@ class _Lazy(Suggesting):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"codecairn.cli.{cmd_name.replace('-', '_')}").command
+        module = "references" if cmd_name == "refs" else cmd_name.replace("-", "_")
+        command: click.Command = importlib.import_module(f"codecairn.cli.{module}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

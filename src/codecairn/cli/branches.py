@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from codecairn.cli.index import called, root_option
-from codecairn.cli.search import project_around
+from codecairn.cli.show import show_json
+from codecairn.cli.tool_call import call_tool, project_around, tool_options
 
 
 @click.command(help="The branches, tags and commits that are indexed, each at its commit.")
-@root_option
-@click.option("--json", "structured", is_flag=True, help="Print what list_refs answers.")
-def command(root: Path, structured: bool) -> None:
-    answer = called("list_refs", {"workspace": str(project_around(root))})
+@tool_options("list_refs", {})
+def command(root: Path | None, structured: bool) -> None:
+    answer = call_tool("list_refs", {"workspace": str(project_around(root))})
     if structured:
-        click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+        show_json(answer)
         return
     for each in answer["refs"]:
         name = click.style(each["ref"], fg="cyan", bold=each["is_default"])

@@ -9,8 +9,8 @@ from collections.abc import Collection
 import click
 
 from codecairn import config, logs
-from codecairn.cli.index import progress_bar
-from codecairn.errors import CairnError
+from codecairn.cli.show import show_json
+from codecairn.cli.tool_call import progress_bar, translate_errors
 from codecairn.nearness import nearest, suggestion
 
 
@@ -33,22 +33,22 @@ def command(tool: str, arguments: str, roots: tuple[str, ...], structured: bool)
     registry = tools.standard()
     found = registry.find(tool)
     if found is None:
-        raise click.UsageError(f"No tool {tool!r}. {meant_tool(tool, registry.tools)}")
+        raise click.UsageError(f"No tool {tool!r}. {suggest_tool(tool, registry.tools)}")
     try:
         given = json.loads(sys.stdin.read() if arguments == "-" else arguments)
     except (ValueError, RecursionError) as error:
         raise click.UsageError(f"ARGUMENTS is not JSON: {error}") from error
-    try:
+    with translate_errors(click.UsageError):
         projects = Projects(config.load(roots))
-    except CairnError as error:
-        raise click.UsageError(f"{error.message}. {error.remedy}") from error
     with progress_bar() as report:
         call = tools.Call(projects, Connection("cli"), registry, "cli", report=report, answers="both")
         reply = registry.call(found, call, given)
-    click.echo(json.dumps(reply.value, indent=2, ensure_ascii=False) if structured else reply.text)
-    if reply.error is not None:
-        sys.exit(1)
+    if structured:
+        show_json(reply.value)
+    else:
+        click.echo(reply.text)
+    sys.exit(0 if reply.error is None else 1)
 
 
-def meant_tool(tool: str, known: Collection[str]) -> str:
+def suggest_tool(tool: str, known: Collection[str]) -> str:
     return suggestion(nearest(tool, known), f"Tools: {', '.join(sorted(known))}")

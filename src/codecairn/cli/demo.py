@@ -15,8 +15,8 @@ from typing import Any
 import click
 
 from codecairn import config
-from codecairn.cli.index import INTERRUPTED, progress_bar
 from codecairn.cli.subjects import Function, Subjects, find_subjects, misspelling
+from codecairn.cli.tool_call import INTERRUPTED, progress_bar, root_option, translate_errors
 from codecairn.errors import Busy, CairnError
 from codecairn.text import number_of
 
@@ -28,7 +28,7 @@ _LOOK_EVERY_S = 0.5
 
 
 @click.command(help="Show what Cairn does, on the repository you are in, through a real MCP client.")
-@click.option("--root", "--workspace", "root", default=".", metavar="PATH", help="The repository to show it on.")
+@root_option
 @click.option(
     "--wait",
     type=click.FloatRange(min=0),
@@ -37,11 +37,11 @@ _LOOK_EVERY_S = 0.5
     metavar="SECONDS",
     help="The longest to wait for the index; what needs it whole is left out where it takes longer.",
 )
-def command(root: str, wait: float) -> None:
+def command(root: Path | None, wait: float) -> None:
     import anyio
     from mcp import MCPError
 
-    where = Path(root).resolve()
+    where = (root or Path()).resolve()
     settings = config.load((str(where),))
     _check(settings)
     try:
@@ -57,10 +57,8 @@ def command(root: str, wait: float) -> None:
 def _check(settings: config.Settings) -> None:
     from codecairn.project import Projects
 
-    try:
+    with translate_errors(click.UsageError):
         Projects(settings).current(())
-    except CairnError as error:
-        raise click.UsageError(f"{error.message}. {error.remedy}") from error
 
 
 @contextmanager
@@ -130,7 +128,7 @@ class _Demo:
 
         subjects = await find_subjects(ask, is_indexed=is_indexed)
         seconds = time.perf_counter() - began
-        click.echo(f"{number_of(calls, 'call')} in {seconds:.1f} s chose what to ask about: {_chosen(subjects)}.")
+        click.echo(f"{number_of(calls, 'call')} in {seconds:.1f} s chose what to ask about: {_choice(subjects)}.")
         return subjects
 
     async def show(self, question: str, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -156,7 +154,7 @@ def _print_answer(text: str) -> None:
         click.echo(f"  │ … {number_of(len(lines) - _MOST_LINES, 'more line')}")
 
 
-def _chosen(subjects: Subjects) -> str:
+def _choice(subjects: Subjects) -> str:
     if subjects.function is not None:
         return f"{subjects.function.name} of {subjects.function.path}, {number_of(subjects.function.uses, 'use')}"
     if subjects.commits:

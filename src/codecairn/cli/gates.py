@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
-from codecairn import config
-from codecairn.errors import CairnError
+from codecairn.cli.tool_call import open_project, root_option, translate_errors
 
 
 @click.command(help="Evaluate instructions/gates.json; exit 1 if a gate of severity error fails, 2 if the file is bad.")
-@click.option("--root", "--workspace", "root", metavar="PATH", help="The project (default: the one you are in).")
-def command(root: str | None) -> None:
+@root_option
+def command(root: Path | None) -> None:
     from codecairn.catalog import governance
-    from codecairn.project import Projects
 
-    try:
-        project = Projects(config.load((root,) if root else ())).current()
+    project = open_project(root, click.UsageError)
+    with translate_errors(click.UsageError):
         evaluated = governance.evaluate(project.catalog.current())
-    except CairnError as error:
-        raise click.UsageError(f"{error.message}. {error.remedy}") from error
     if evaluated is None:
         click.echo("No gates are configured (instructions/gates.json).")
         return

@@ -7,32 +7,23 @@ from typing import Any
 
 import click
 
-from codecairn.cli.index import bring_up, called, root_option
-from codecairn.cli.search import project_around
 from codecairn.cli.show import show
+from codecairn.cli.tool_call import ask_tool, tool_options
 from codecairn.reading.references import print_graph
+
+_FLAGS = {"direction": "--direction", "depth": "--depth", "limit": "-n"}
 
 
 @click.command(help="Who calls a symbol and what it calls, several calls far. Indexes the project if need be.")
-@click.argument("symbol")
-@root_option
-@click.option("--direction", type=click.Choice(["callers", "callees", "both"]), default="both", show_default=True)
-@click.option("--depth", default=2, show_default=True, type=click.IntRange(1, 5), help="How many calls away.")
-@click.option("-n", "limit", default=60, show_default=True, type=click.IntRange(1, 300), help="Most edges.")
+@click.argument("symbol_name", metavar="SYMBOL")
 @click.option("--svg", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Draw it into a file.")
-@click.option("--ref", metavar="REF", help="A branch, tag or commit instead of the working tree.")
-@click.option("--json", "structured", is_flag=True, help="Print what get_call_graph answers.")
-def command(
-    symbol: str, root: Path, direction: str, depth: int, limit: int, svg: Path | None, structured: bool, ref: str | None
-) -> None:
-    project = str(project_around(root))
-    bring_up(project, ref)
-    asked = {"symbol_name": symbol, "direction": direction, "depth": depth, "limit": limit}
-    graph = called("get_call_graph", {"workspace": project, "ref": ref, **asked})
+@tool_options("get_call_graph", _FLAGS)
+def command(root: Path | None, svg: Path | None, structured: bool, **asked: Any) -> None:
+    graph = ask_tool("get_call_graph", root, asked)
     if svg is not None:
         _draw(graph, svg)
     if structured or svg is None:
-        show(print_graph, graph, structured=structured, direction=direction)
+        show(print_graph, graph, structured=structured, direction=asked["direction"])
 
 
 def _draw(graph: dict[str, Any], file: Path) -> None:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from codecairn import config
 from codecairn.cli import Suggesting
-from codecairn.cli.index import progress_bar
-from codecairn.errors import CairnError
+from codecairn.cli.show import show_json
+from codecairn.cli.tool_call import json_option, open_project, progress_bar, root_option, translate_errors
 
 if TYPE_CHECKING:
     from codecairn.memory.harvest import Proposal
@@ -24,7 +20,6 @@ if TYPE_CHECKING:
 _TYPES = ("pattern", "rule", "decision", "issue")
 _COLOURS = {"fresh": "green", "drifted": "yellow", "orphaned": "red", "unknown": None}
 _SOURCES = ("adr", "rules", "commits", "todo")
-_root = click.option("--root", "--workspace", "root", metavar="PATH", help="The project (default: the one you are in).")
 
 
 @click.group(
@@ -36,15 +31,15 @@ def command() -> None:
 
 
 @command.command("list", help="List the discoveries, newest first, each with how the code it is about stands.")
-@_root
+@root_option
 @click.option("--type", "type_", type=click.Choice(_TYPES), help="Only this type.")
 @click.option("--module", metavar="NAME", help="Only this module.")
-@click.option("--json", "structured", is_flag=True, help="Print JSON.")
-def list_(root: str | None, type_: str | None, module: str | None, structured: bool) -> None:
-    project = _project(root)
-    found = _shown(project, type_, module)
+@json_option
+def list_(root: Path | None, type_: str | None, module: str | None, structured: bool) -> None:
+    project = open_project(root)
+    found = _list_rows(project, type_, module)
     if structured:
-        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        show_json(found)
         return
     for each in found:
         first = each["content"].split("\n")[0]
@@ -53,10 +48,10 @@ def list_(root: str | None, type_: str | None, module: str | None, structured: b
 
 
 @command.command(help="Show one discovery whole.")
-@_root
+@root_option
 @click.argument("id")
-def show(root: str | None, id: str) -> None:  # noqa: A002
-    found = next((each for each in _shown(_project(root)) if each["id"] == id), None)
+def show(root: Path | None, id: str) -> None:  # noqa: A002
+    found = next((each for each in _list_rows(open_project(root)) if each["id"] == id), None)
     if found is None:
         raise click.ClickException(f"No discovery {id}.")
     for name, value in found.items():
@@ -66,26 +61,26 @@ def show(root: str | None, id: str) -> None:  # noqa: A002
 
 
 @command.command(help="Delete discoveries for good.")
-@_root
+@root_option
 @click.argument("ids", nargs=-1, required=True)
-def forget(root: str | None, ids: tuple[str, ...]) -> None:
+def forget(root: Path | None, ids: tuple[str, ...]) -> None:
     from codecairn.memory import discoveries
 
-    project = _project(root)
+    project = open_project(root)
     for each in ids:
-        with _told():
+        with translate_errors():
             row = discoveries.forget(project.discoveries, each)
         click.echo(f"forgotten: {row.id}  {row.content.split(chr(10))[0]}")
 
 
 @command.command(help="Print every discovery as a line of JSON, or write them to FILE.")
-@_root
+@root_option
 @click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
-def export(root: str | None, file: Path | None) -> None:
+def export(root: Path | None, file: Path | None) -> None:
     from codecairn.memory.archive import exported
 
-    with _told():
-        lines = list(exported(sorted(_project(root).discoveries.all(), key=lambda row: (row.created, row.id))))
+    with translate_errors():
+        lines = list(exported(sorted(open_project(root).discoveries.all(), key=lambda row: (row.created, row.id))))
     text = "".join(f"{line}\n" for line in lines)
     if file is None:
         click.echo(text, nl=False)
@@ -97,49 +92,48 @@ def export(root: str | None, file: Path | None) -> None:
 @command.command(
     "import", help="Store the discoveries of FILE ('-': stdin). All are checked first; repeating it is safe."
 )
-@_root
+@root_option
 @click.argument("file", type=click.File(encoding="utf-8"))
-def import_(root: str | None, file: Any) -> None:
+def import_(root: Path | None, file: Any) -> None:
     from codecairn.memory.archive import imported, parsed
 
-    project = _project(root)
-    with _told():
+    project = open_project(root)
+    with translate_errors():
         counts = imported(project.discoveries, parsed(_lines(file), project.guard))
     click.echo(f"{counts.added} added, {counts.updated} updated, {counts.unchanged} known already")
 
 
 @command.command(help="Propose discoveries from decision records, rules, commits and TODOs. Stores what you accept.")
-@_root
+@root_option
 @click.option("--from", "sources", multiple=True, type=click.Choice(_SOURCES), help="Only this source (repeatable).")
 @click.option("--accept", "ids", multiple=True, metavar="ID", help="Store this proposal (repeatable).")
 @click.option("--all", "every", is_flag=True, help="Store every proposal.")
 @click.option("--json", "structured", is_flag=True, help="Print the proposals as JSON and ask nothing.")
-def harvest(root: str | None, sources: tuple[str, ...], ids: tuple[str, ...], every: bool, structured: bool) -> None:
+def harvest(root: Path | None, sources: tuple[str, ...], ids: tuple[str, ...], every: bool, structured: bool) -> None:
     from codecairn.cancel import Cancel
     from codecairn.index.run import unheard
     from codecairn.memory.harvest import proposals
 
-    project = _project(root)
-    with _told(), progress_bar() as report:
+    project = open_project(root)
+    with translate_errors(), progress_bar() as report:
         found = proposals(project, Cancel(), sources or _SOURCES, report or unheard)
     unknown = [each for each in ids if each not in found]
     if unknown:
         raise click.UsageError(f"No proposal {', '.join(unknown)}. Run `cairn memory harvest` to see them.")
     if structured:
-        rows = [{"id": identity, **each._asdict()} for identity, each in found.items()]
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        show_json([{"id": identity, **each._asdict()} for identity, each in found.items()])
         return
     if every or ids:
         _store(project, {each: found[each] for each in (found if every else ids)})
     elif sys.stdin.isatty() and sys.stdout.isatty():
-        _ask(project, found)
+        ask_one_by_one(project, found)
     else:
         for identity, each in found.items():
             _print(identity, each)
         click.echo(f"{len(found)} proposed, nothing stored: give --accept ID or --all.", err=True)
 
 
-def _ask(project: Project, found: dict[str, Proposal]) -> None:
+def ask_one_by_one(project: Project, found: dict[str, Proposal]) -> None:
     for identity, each in found.items():
         _print(identity, each)
         answer = click.prompt("Store it? [y/n/q]", type=click.Choice(["y", "n", "q"]), show_choices=False, default="n")
@@ -153,7 +147,7 @@ def _store(project: Project, chosen: dict[str, Proposal]) -> None:
     from codecairn.memory.harvest import accept
 
     for each in chosen.values():
-        with _told():
+        with translate_errors():
             row, action = accept(project, each)
         click.echo(f"{action}: {row.id}  {row.content[:80]}")
 
@@ -168,17 +162,18 @@ def _status(each: dict[str, Any]) -> str:
     return f"{click.style(status, fg=_COLOURS[status])}  " if status else ""
 
 
-def _shown(project: Project, type_: str | None = None, module: str | None = None) -> list[dict[str, Any]]:
+def _list_rows(project: Project, type_: str | None = None, module: str | None = None) -> list[dict[str, Any]]:
     """Discoveries as the tools show them, judged by the index as it is."""
     import msgspec
 
     from codecairn.cancel import Cancel
     from codecairn.index.standing import standing
+    from codecairn.tools.inquiry import Inquiry
     from codecairn.tools.memory import judged
 
-    with _told():
+    with translate_errors():
         rows = project.discoveries.all(type_, module)
-        found: list[Discovery] = judged(project, standing(project.index, Cancel()), rows)
+        found: list[Discovery] = judged(Inquiry(project, standing(project.index, Cancel())), rows)
     listed: list[dict[str, Any]] = msgspec.to_builtins(found)
     return listed
 
@@ -188,19 +183,3 @@ def _lines(file: Any) -> list[str]:
         return list(file)
     except UnicodeDecodeError as error:
         raise click.ClickException(f"{file.name} is not UTF-8 text: {error}") from error
-
-
-def _project(root: str | None) -> Project:
-    from codecairn.project import Projects
-
-    with _told():
-        return Projects(config.load((root,) if root else ())).current()
-
-
-@contextmanager
-def _told() -> Iterator[None]:
-    """An error of ours ends the command with its message and its remedy."""
-    try:
-        yield
-    except CairnError as error:
-        raise click.ClickException(f"{error.message}. {error.remedy}") from error

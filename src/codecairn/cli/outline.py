@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 
-from codecairn.cli.index import bring_up, called
-from codecairn.cli.search import project_around
 from codecairn.cli.show import paint, show
+from codecairn.cli.tool_call import bring_up, call_tool, project_around, tool_options
 from codecairn.reading import Reading
 from codecairn.reading.outline import outlined_file, print_outline
 
@@ -22,33 +22,31 @@ _LARGEST_FILE = 1 << 20
     "name, lines, signature. From the index where there is one; a folder is indexed if need be."
 )
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("-n", "limit", default=500, show_default=True, type=click.IntRange(1, 2000), help="Most symbols of each.")
-@click.option("--json", "structured", is_flag=True, help="Print what get_file_outline answers.")
-def command(paths: tuple[Path, ...], limit: int, structured: bool) -> None:
-    failed = [path for path in paths if not _outlined(path, limit, structured=structured)]
-    sys.exit(1 if failed else 0)
+@tool_options("get_file_outline", {"limit": "-n"}, limit=500)
+def command(paths: tuple[Path, ...], root: Path | None, structured: bool, **asked: Any) -> None:
+    are_shown = [_show_outline(path, root, asked, structured=structured) for path in paths]
+    sys.exit(0 if all(are_shown) else 1)
 
 
-def _outlined(path: Path, limit: int, *, structured: bool) -> bool:
-    project = project_around(path if path.is_dir() else path.parent)
-    status = called("get_status", {"path": str(project)})
-    if not status["indexed"] and not path.is_dir() and not structured:
-        return _read(path)
-    if status["metadata"]["freshness_status"] != "fresh":
-        bring_up(str(project), None)
+def _show_outline(path: Path, root: Path | None, asked: dict[str, Any], *, structured: bool) -> bool:
+    project = project_around(root or (path if path.is_dir() else path.parent))
+    can_parse = not structured and not path.is_dir() and asked["ref"] is None
+    if can_parse and not call_tool("get_status", {"path": str(project)})["indexed"]:
+        return _show_parsed(path)
+    bring_up(str(project), asked["ref"])
     inside = path.resolve().relative_to(project).as_posix()
     try:
-        answer = called("get_file_outline", {"workspace": str(project), "path": inside, "limit": limit})
+        answer = call_tool("get_file_outline", {"workspace": str(project), "path": inside, **asked})
     except click.ClickException:
-        if structured or path.is_dir():
+        if not can_parse:
             raise
-        return _read(path)
+        return _show_parsed(path)
     show(print_outline, answer, structured=structured)
     return True
 
 
-def _read(path: Path) -> bool:
-    """The outline of a file that no index knows, from the file itself."""
+def _show_parsed(path: Path) -> bool:
+    """Show the outline of a file that no index knows, from the file itself."""
     from codecairn.parse.language import language_of
     from codecairn.parse.tags import extract
     from codecairn.tools.outline import nested_symbols

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from codecairn.cli.index import bring_up, called, root_option
-from codecairn.cli.search import project_around
 from codecairn.cli.show import show
-from codecairn.context.pack import DEFAULT_TOKENS, LEAST_TOKENS, MOST_TOKENS
+from codecairn.cli.tool_call import ask_tool, tool_options
 from codecairn.reading.pack import print_pack
 
 
@@ -17,14 +16,6 @@ from codecairn.reading.pack import print_pack
     help="Print what is worth reading for a task, within a budget of tokens. Indexes the project if need be."
 )
 @click.argument("task", nargs=-1, required=True)
-@root_option
-@click.option(
-    "--tokens", default=DEFAULT_TOKENS, show_default=True, type=click.IntRange(LEAST_TOKENS, MOST_TOKENS),
-    help="The budget.",
-)  # fmt: skip
-@click.option("--json", "structured", is_flag=True, help="Print what build_context_pack answers.")
-def command(task: tuple[str, ...], root: Path, tokens: int, structured: bool) -> None:
-    project = str(project_around(root))
-    bring_up(project, None)
-    pack = called("build_context_pack", {"workspace": project, "task": " ".join(task), "max_tokens": tokens})
-    show(print_pack, pack, structured=structured)
+@tool_options("build_context_pack", {"max_tokens": "--tokens"})
+def command(task: tuple[str, ...], root: Path | None, structured: bool, **asked: Any) -> None:
+    show(print_pack, ask_tool("build_context_pack", root, {"task": " ".join(task), **asked}), structured=structured)

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import json
-from datetime import UTC, datetime
-
 import click
 
 from codecairn import config
-from codecairn.errors import CairnError
+from codecairn.cli.show import show_json
+from codecairn.cli.tool_call import json_option, translate_errors
+from codecairn.clock import to_the_minute
 
 
 @click.command(help="List what is indexed on this machine: root, files, size, last use, and roots that are gone.")
 @click.option("--prune", "wants_prune", is_flag=True, help="Delete the index of every root that is gone.")
-@click.option("--json", "structured", is_flag=True, help="Print it as JSON.")
+@json_option
 def command(wants_prune: bool, structured: bool) -> None:
     import msgspec
 
     from codecairn.index.inventory import indexed_roots, prune
 
     home = config.data_folder(config.load())
-    try:
+    with translate_errors():
         listed = prune(home) if wants_prune else indexed_roots(home)
-    except CairnError as error:
-        raise click.ClickException(f"{error.message}. {error.remedy}") from error
     if structured:
-        click.echo(json.dumps([msgspec.to_builtins(each) for each in listed], indent=2, ensure_ascii=False))
+        show_json([msgspec.to_builtins(each) for each in listed])
         return
     for each in listed:
-        used = datetime.fromtimestamp(each.last_used, UTC).strftime("%Y-%m-%d %H:%M") if each.last_used else "never"
+        used = to_the_minute(each.last_used) if each.last_used else "never"
         state = each.problem or ("gone" if each.is_gone else f"{each.files} files")
         click.echo(f"{each.size_mb:>8.1f} MB  {used:<16}  {state:<14}  {each.root}")
     if wants_prune:

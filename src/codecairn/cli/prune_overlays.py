@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from codecairn import config
-from codecairn.cli.state import opened_project, workspace_options
+from codecairn.cli.state import verbose_option, writing
+from codecairn.cli.tool_call import root_option
 
 _PLAINLY_KEPT = "used lately"
 
@@ -27,12 +28,13 @@ _PLAINLY_KEPT = "used lately"
     help="Drop what was not used for more than so many days.",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be dropped, and drop nothing.")
-@workspace_options
-def command(days: float, dry_run: bool, workspace: Path, verbose: bool) -> None:
+@root_option
+@verbose_option
+def command(days: float, dry_run: bool, root: Path | None, verbose: bool) -> None:
     from codecairn.cancel import Cancel
     from codecairn.index.pruning import prune
 
-    with opened_project(workspace, verbose=verbose) as project:
+    with writing(root, verbose=verbose) as project:
         pruned = prune(project.index, days, Cancel(), dry_run=dry_run)
         checkouts = project.worktrees.clean(Cancel(), dry_run=dry_run)
     did = "would drop" if dry_run else "dropped"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from pathlib import Path
@@ -10,8 +9,8 @@ from typing import Any
 
 import click
 
-from codecairn.cli.index import bring_up, called, opened
-from codecairn.cli.search import project_around
+from codecairn.cli.show import show_json, show_warnings
+from codecairn.cli.tool_call import bring_up, call_tool, project_around, tool_options
 
 
 @click.command(
@@ -20,21 +19,18 @@ from codecairn.cli.search import project_around
 )
 @click.argument("path")
 @click.option("--lines", metavar="A-B", help="Only these lines: 10-20, 10- or 10.")
-@click.option("--deps", is_flag=True, help="Name what it imports too.")
-@click.option("--ref", metavar="REF", help="Read it out of this branch, tag or commit.")
 @click.option("--plain", is_flag=True, help="Only the text: no numbers, no heading.")
-@click.option("--json", "structured", is_flag=True, help="Print what read_file answers.")
-def command(path: str, lines: str | None, deps: bool, ref: str | None, plain: bool, structured: bool) -> None:
+@tool_options("read_file", {"includeDeps": "--deps"})
+def command(path: str, root: Path | None, lines: str | None, plain: bool, structured: bool, **asked: Any) -> None:
     place = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow a link, which is read_file's to judge
-    project = project_around(_nearest(place.parent))
+    project = project_around(root or _nearest(place.parent))
     start, end = _range(lines)
-    opened(project)
-    if deps:
+    if asked["includeDeps"]:
         bring_up(str(project), None)
-    asked = {"path": _inside(place, project), "includeDeps": deps, "ref": ref, "startLine": start, "endLine": end}
-    answer = called("read_file", asked, root=project)
+    about = {"workspace": str(project), "path": _inside(place, project), "startLine": start, "endLine": end}
+    answer = call_tool("read_file", {**about, **asked})
     if structured:
-        click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+        show_json(answer)
     elif plain:
         click.echo(answer["file"]["content"], nl=False)
     else:
@@ -82,5 +78,4 @@ def _print(answer: dict[str, Any]) -> None:
     for name in ("external", "unresolved"):
         if answer.get(name):
             click.echo(f"{click.style(name, dim=True)}  {', '.join(answer[name])}")
-    for warning in about.get("warnings", ()):
-        click.echo(f"warning: {warning}", err=True)
+    show_warnings(about)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import click
 
 from codecairn import allocator, config, logs
-from codecairn.errors import CairnError
+from codecairn.cli.tool_call import translate_errors
 
 _INDEX_FAMILIES = frozenset({"index", "refs", "files", "context"})
 _LEVELS = ["debug", "info", "warning", "error"]
@@ -78,13 +78,11 @@ def command(
     _end_on_signals()
     settings = config.load(roots, local=address is None, worktrees=worktrees, answers=answers)
     make = partial(_service, settings, selection, watch=not no_watch, index=not no_index)
-    try:
+    with translate_errors(click.UsageError):
         if address is None:
             _serve_stdio(make)
         else:
             _serve_http(settings, make, address, hosts)
-    except CairnError as error:
-        raise click.UsageError(f"{error.message}. {error.remedy}") from error
 
 
 def _service(settings: config.Settings, selection: str, *, watch: bool, index: bool) -> Any:
@@ -130,12 +128,12 @@ def _serve_http(settings: config.Settings, make: Callable[[], Any], address: str
     service = make()
     access = http.Access(where, settings.token, frozenset(host.lower() for host in hosts))
 
-    def opened(port: int) -> None:
+    def announce(port: int) -> None:
         click.echo(f"cairn: serving {where.url(port)}", err=True)
         if service.upkeep is not None:
             service.upkeep.answered()
 
-    http.serve(service, access, opened)
+    http.serve(service, access, announce)
     _leave(0)
 
 

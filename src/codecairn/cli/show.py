@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -18,11 +19,20 @@ _STYLES: dict[Role, dict[str, Any]] = {
 
 
 def show(printer: Printer, answer: dict[str, Any], *, structured: bool = False, **params: Any) -> None:
-    """As the printer says it, in colours on a terminal; as JSON for who wants the value."""
+    """Print by the printer, in colours on a terminal, or as JSON."""
     if structured:
-        click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+        show_json(answer)
         return
     click.echo(printer(answer, Reading(params, _WHOLE, paint, onward=_more)))
+
+
+def show_json(value: Any) -> None:
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def show_warnings(metadata: Mapping[str, Any]) -> None:
+    for warning in metadata.get("warnings", ()):
+        click.echo(f"warning: {warning}", err=True)
 
 
 def paint(text: str, role: Role) -> str:

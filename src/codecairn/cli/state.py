@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from codecairn import config, logs
+from codecairn import logs
 from codecairn.cli import Suggesting
-from codecairn.cli.index import progress_bar
-from codecairn.cli.search import project_around
-from codecairn.errors import CairnError
+from codecairn.cli.tool_call import open_project, progress_bar, project_around, root_option, translate_errors
 
 if TYPE_CHECKING:
     from codecairn.project import Project
@@ -28,43 +26,29 @@ def command() -> None:
     pass
 
 
-def workspace_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    where = click.option(
-        "--workspace",
-        "--root",
-        "workspace",
-        default=".",
-        metavar="PATH",
-        type=click.Path(path_type=Path),
-        help="The project.",
-    )
-    verbose = click.option("-v", "--verbose", is_flag=True, help="Say more: every ref, and what is done meanwhile.")
-    return where(verbose(function))
+verbose_option = click.option("-v", "--verbose", is_flag=True, help="Say more: every ref, and what is done meanwhile.")
 
 
 @contextmanager
-def opened_project(workspace: Path, *, verbose: bool) -> Iterator[Project]:
-    """The project around a folder; an error ends the command."""
-    from codecairn.project import Projects
-
+def writing(root: Path | None, *, verbose: bool) -> Iterator[Project]:
+    """The project around a folder, whose index is closed at the end; an error ends the command."""
     logs.configure("info" if verbose else "warning", "text")
-    try:
-        project = Projects(config.load()).named(str(project_around(workspace)), param="workspace")
+    project = open_project(project_around(root))
+    with translate_errors():
         yield project
         project.index.close()
-    except CairnError as error:
-        raise click.ClickException(f"{error.message}. {error.remedy}") from error
 
 
 @command.command("export", help="Write what is indexed of this repository's branches to PATH (.tar.zst).")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--memory", is_flag=True, help="Put the discoveries beside it that are remembered of the project.")
-@workspace_options
-def export(path: Path, memory: bool, workspace: Path, verbose: bool) -> None:
+@root_option
+@verbose_option
+def export(path: Path, memory: bool, root: Path | None, verbose: bool) -> None:
     from codecairn.cancel import Cancel
     from codecairn.index.state import export_state
 
-    with opened_project(workspace, verbose=verbose) as project, _progress() as told:
+    with writing(root, verbose=verbose) as project, _progress() as told:
         notes = {_DISCOVERIES: _discoveries(project)} if memory else {}
         done = export_state(project.index, path.absolute(), Cancel(), told, notes)
     click.echo(f"Exported {_refs(done.manifest)} to {path}: {done.size / 1e6:.1f} MB")
@@ -81,13 +65,14 @@ def _discoveries(project: Project) -> bytes:
 @command.command("import", help="Use the archive at PATH as this repository's index, and bring it up to date.")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--memory", is_flag=True, help="Remember the discoveries in it too.")
-@workspace_options
-def import_(path: Path, memory: bool, workspace: Path, verbose: bool) -> None:
+@root_option
+@verbose_option
+def import_(path: Path, memory: bool, root: Path | None, verbose: bool) -> None:
     from codecairn.cancel import Cancel
     from codecairn.index.state import import_state
     from codecairn.memory.archive import imported, parsed
 
-    with opened_project(workspace, verbose=verbose) as project, _progress() as told:
+    with writing(root, verbose=verbose) as project, _progress() as told:
 
         def rows(notes: Mapping[str, bytes]) -> list[DiscoveryRow]:
             return parsed(notes.get(_DISCOVERIES, b"").decode("utf-8", "replace").split("\n"), project.guard)

@@ -82,7 +82,7 @@ class Subjects:
 async def find_subjects(ask: Ask, *, is_indexed: bool) -> Subjects:
     log = await ask("git_log", maxCount=COMMITS)
     commits = log["commits"] if log else []
-    changed = _changed_paths(commits)
+    changed = _paths_in(commits)
     if not is_indexed:
         return Subjects(commits, changed)
     outline = await ask("get_file_outline", path=".", limit=400)
@@ -103,7 +103,7 @@ def first_sentence(documentation: str) -> str:
     return " ".join(_SENTENCE_END.split(plain.strip(), maxsplit=1)[0].split())
 
 
-def _changed_paths(commits: Sequence[Mapping[str, Any]]) -> list[str]:
+def _paths_in(commits: Sequence[Mapping[str, Any]]) -> list[str]:
     changes = [change for commit in commits for change in commit["files"]]
     gone = {change["oldPath"] or change["path"] for change in changes if change["status"] in ("deleted", "renamed")}
     counted = Counter(change["path"] for change in changes if change["path"] not in gone)

@@ -45,21 +45,21 @@ class _Box:
     def title(self) -> str:
         """The name with the one around it: the whole is too long for a box, the name alone too little."""
         name = self.node["qualified_name"].replace("::", ".").replace("#", ".").rpartition("/")[2]
-        return _shortened(".".join(name.split(".")[-2:]))
+        return _shorten(".".join(name.split(".")[-2:]))
 
     @property
     def place(self) -> str:
-        return _shortened(f"{self.node['path']}:{self.node['line_start']}", from_left=True)
+        return _shorten(f"{self.node['path']}:{self.node['line_start']}", from_left=True)
 
 
 def drawn(graph: dict[str, Any]) -> str:
     boxes = {each["id"]: _Box(each) for each in graph["nodes"]}
     edges = [(boxes[each["from"]], boxes[each["to"]], each) for each in graph["edges"]]
-    columns = _ordered(boxes, edges)
+    columns = _order(boxes, edges)
     _place(columns, edges)
     width = max(box.x + box.width for box in boxes.values()) + _MARGIN
     height = max(box.y for box in boxes.values()) + _HEIGHT + _MARGIN
-    title, said = graph["symbol"]["qualified_name"], _said(graph)
+    title, said = graph["symbol"]["qualified_name"], _label(graph)
     width = max(width, _MARGIN * 2 + 1.35 * _LETTER * len(title), _MARGIN * 2 + 0.95 * _LETTER * len(said))
     return "\n".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
@@ -69,7 +69,7 @@ def drawn(graph: dict[str, Any]) -> str:
         '<rect width="100%" height="100%" fill="#ffffff"/>',
         f'<text class="title" x="{_MARGIN}" y="34">{escape(title)}</text>',
         f'<text class="said" x="{_MARGIN}" y="54">{escape(said)}</text>',
-        *_headings(columns), *(_edge(*each) for each in edges), *(_drawn_box(box) for box in boxes.values()),
+        *_headings(columns), *(_edge(*each) for each in edges), *(_box(box) for box in boxes.values()),
         *_lines(edges), "</svg>\n",
     ])  # fmt: skip
 
@@ -78,13 +78,13 @@ _Edges = Sequence[tuple[_Box, _Box, dict[str, Any]]]
 _Columns = dict[int, list[_Box]]
 
 
-def _shortened(text: str, *, from_left: bool = False) -> str:
+def _shorten(text: str, *, from_left: bool = False) -> str:
     if len(text) <= _MOST_LETTERS:
         return text
     return "…" + text[1 - _MOST_LETTERS :] if from_left else text[: _MOST_LETTERS - 1] + "…"
 
 
-def _said(graph: dict[str, Any]) -> str:
+def _label(graph: dict[str, Any]) -> str:
     calls = sum(len(each["lines"]) for each in graph["edges"])
     more = "" if graph["next_cursor"] is None else ", more were left out"
     return (
@@ -96,12 +96,12 @@ def _said(graph: dict[str, Any]) -> str:
 # Where things stand.
 
 
-def _ordered(boxes: dict[int, _Box], edges: _Edges) -> _Columns:
+def _order(boxes: dict[int, _Box], edges: _Edges) -> _Columns:
     columns: _Columns = defaultdict(list)
     for box in boxes.values():
         columns[box.node["depth"]].append(box)
     columns = {depth: columns[depth] for depth in sorted(columns)}
-    joined = _joined(edges)
+    joined = _join(edges)
     for sweep in range(_SWEEPS):
         for column in list(columns.values())[:: -1 if sweep % 2 else 1]:
             _rank(column)
@@ -117,7 +117,7 @@ def _rank(column: list[_Box]) -> None:
         box.y = (at + 0.5) / len(column)
 
 
-def _joined(edges: _Edges) -> dict[int, list[_Box]]:
+def _join(edges: _Edges) -> dict[int, list[_Box]]:
     joined: dict[int, list[_Box]] = defaultdict(list)
     for caller, callee, _ in edges:
         if caller.node["depth"] != callee.node["depth"]:
@@ -138,7 +138,7 @@ def _place(columns: _Columns, edges: _Edges) -> None:
         for at, box in enumerate(column):
             box.x, box.y, box.width = x, start + at * (_HEIGHT + _GAP), width
         x += width + _BETWEEN
-    joined = _joined(edges)
+    joined = _join(edges)
     for sweep in range(_SWEEPS):
         for column in list(columns.values())[:: -1 if sweep % 2 else 1]:
             _settle(column, joined, tallest)
@@ -206,7 +206,7 @@ def _sites(edge: dict[str, Any]) -> str:
     return f"{edge['path']}:{', '.join(map(str, edge['lines']))}"
 
 
-def _drawn_box(box: _Box) -> str:
+def _box(box: _Box) -> str:
     node = box.node
     look = "root" if node["depth"] == 0 else "box"
     colour = _COLOURS.get(node["kind"], "#0969da")

@@ -6,20 +6,16 @@ from pathlib import Path
 
 import click
 
-from codecairn.cli.index import opened, root_option
-from codecairn.cli.search import project_around
-from codecairn.errors import CairnError
+from codecairn.cli.tool_call import open_project, project_around, root_option, translate_errors
 
 
 @click.command(help="Undo a link to another project, named by its name or its path. Its index stays.")
 @click.argument("name")
 @root_option
-def command(name: str, root: Path) -> None:
+def command(name: str, root: Path | None) -> None:
     from codecairn import links
 
-    try:
-        _, projects = opened()
-        gone = links.unlink(projects.named(str(project_around(root)), param="root"), name)
-    except CairnError as error:
-        raise click.ClickException(f"{error.message}. {error.remedy}") from error
+    project = open_project(project_around(root))
+    with translate_errors():
+        gone = links.unlink(project, name)
     click.echo(f"{gone.name} ({gone.root}) is no longer linked")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 
+from codecairn.clock import to_the_minute
 from codecairn.context.markdown import code, counted, page, section
 from codecairn.memory.boosts import ago
 from codecairn.memory.drift import Verdict
@@ -78,4 +78,4 @@ def _tools(row: SessionRow) -> Iterator[str]:
 
 
 def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return f"{to_the_minute(seconds)} UTC"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from codecairn.budget import DEFAULT_CHARACTERS
 from codecairn.context.markdown import code, rule_row, section
 from codecairn.context.memory_pages import discovery_section
 from codecairn.context.modules import completing
@@ -22,12 +23,11 @@ from codecairn.memory.drift import verdict
 from codecairn.nearness import nearest, suggestion
 from codecairn.paths import printable
 from codecairn.project import Project
-from codecairn.reading import DEFAULT_CHARACTERS
 from codecairn.store.view import View
 from codecairn.text import one_line
 from codecairn.tools import Call, render
 from codecairn.tools.diff import ChangedSymbol, DiffContext
-from codecairn.tools.views import glance, newest
+from codecairn.tools.inquiry import glance
 
 _MOST_TOUCHED, _MOST_RULES = 20, 8
 _TOUCHED = "What it changes, the most called first"
@@ -167,7 +167,7 @@ def _discoveries(call: Call, project: Project, changes: BranchChanges) -> str:
     def answer(view: View | None) -> str:
         return discovery_section(rows, lambda row: verdict(row, view, project.root))
 
-    return newest(glance(call, project), project, answer) or answer(None)
+    return glance(call, project).answer(answer) or answer(None)
 
 
 def _refs(call: Call, typed: str) -> list[str]:

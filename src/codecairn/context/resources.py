@@ -29,7 +29,7 @@ from codecairn.project import Project
 from codecairn.store.discoveries import DiscoveryRow
 from codecairn.store.view import View
 from codecairn.tools import Call
-from codecairn.tools.views import glance, looked_at, newest, unindexed
+from codecairn.tools.inquiry import glance, inquire
 
 MIME_TYPE = "text/markdown"
 _VARIABLE = "{name}"
@@ -77,31 +77,32 @@ def known_of(call: Call, project: Project, view: View) -> Known:
 
 def read_overview(call: Call, _: str = "") -> str:
     project = call.project
-    stands = looked_at(call, project)
+    inquiry = inquire(call, project)
     found = manifests(project.root, project.guard)
 
     def answer(view: View) -> str:
         notes = [_discoveries(project, view, project.discoveries.all())]
-        return overview_page(view, known_of(call, project, view), found, notes, stands)
+        return overview_page(view, known_of(call, project, view), found, notes, inquiry.stands)
 
-    page = newest(stands, project, answer)
-    return page if page is not None else bare_page(project.name, readme_of(project.root, project.guard), found, stands)
+    page = inquiry.answer(answer)
+    return (
+        page
+        if page is not None
+        else bare_page(project.name, readme_of(project.root, project.guard), found, inquiry.stands)
+    )
 
 
 def read_module(call: Call, name: str) -> str:
     project = call.project
-    stands = looked_at(call, project)
+    inquiry = inquire(call, project)
 
     def answer(view: View) -> str:
         known = known_of(call, project, view)
         shown, others = modules_called(known.survey, name)
         notes = [_discoveries(project, view, [row for row in project.discoveries.all() if _is_about(row, shown)])]
-        return module_page(view, known, shown, others, notes, stands, call.cancel)
+        return module_page(view, known, shown, others, notes, inquiry.stands, call.cancel)
 
-    page = newest(stands, project, answer)
-    if page is None:
-        raise unindexed(project, stands)
-    return page
+    return inquiry.require(answer)
 
 
 def _is_about(row: DiscoveryRow, modules: list[Module]) -> bool:
@@ -142,7 +143,7 @@ def listed_modules(call: Call) -> Iterator[tuple[str, str]]:
 
 def _survey(call: Call) -> Survey | None:
     project = call.project
-    return newest(glance(call, project), project, lambda view: survey(view, project.name))
+    return glance(call, project).answer(lambda view: survey(view, project.name))
 
 
 RESOURCES: tuple[Resource, ...] = (

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from codecairn.cancel import Cancel
+from codecairn.clock import timestamp
 from codecairn.errors import CairnError, Denied, InvalidInput, NotFound, Unreadable
 from codecairn.parse.formats import format_of
 from codecairn.parse.language import Language, language_of
@@ -99,8 +100,7 @@ def _file_text(path: str, raw: bytes, modified: datetime) -> FileText:
     text = spelled(raw)
     if text is None:
         raise _not_text(path, Skip.BINARY)
-    said = modified.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return FileText(path, *text, len(raw), said)
+    return FileText(path, *text, len(raw), timestamp(modified))
 
 
 # Out of a commit.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -20,6 +19,7 @@ from msgspec import Struct
 
 from codecairn import __version__
 from codecairn.cancel import Cancel
+from codecairn.clock import iso_seconds
 from codecairn.errors import CairnError, IndexIncompatible, InvalidInput, NotReady
 from codecairn.index.digest import all_readers
 from codecairn.index.live import ProjectIndex
@@ -89,7 +89,7 @@ def _describe(index: ProjectIndex, copy: IndexStore, cancel: Cancel) -> Manifest
     return Manifest(
         format=archive.FORMAT, schema=SCHEMA, product=__version__, readers=all_readers(),
         encoders=[each.encoder for each in Segments(copy).all()], repository=origin, default_branch=base.name,
-        refs=list(map(_ref, layers)), created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        refs=list(map(_ref, layers)), created=iso_seconds(),
     )  # fmt: skip
 
 

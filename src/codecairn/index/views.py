@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
+from codecairn.cancel import Cancel
 from codecairn.errors import OverlayNotReady, VersionDamaged
 from codecairn.index.live import ProjectIndex
 from codecairn.index.standing import Standing
@@ -43,7 +44,7 @@ def searching(index: ProjectIndex, opened: Opened, layer: Layer | None = None) -
             return
 
 
-def newest(index: ProjectIndex, stands: Standing, answer: Callable[[View], _Answer]) -> _Answer | None:
+def newest(index: ProjectIndex, stands: Standing, answer: Callable[[View], _Answer], cancel: Cancel) -> _Answer | None:
     """The answer from the newest view, without damaged files; None where nothing is indexed. The warnings of `stands`
     say what was left out."""
     while stands.opened is not None:
@@ -51,6 +52,7 @@ def newest(index: ProjectIndex, stands: Standing, answer: Callable[[View], _Answ
         try:
             with stands.opened.store.translating():  # an error of this loop's body does not pass through its generator
                 for view in searching(index, stands.opened, stands.layer):
+                    view.cancel = cancel
                     found = answer(view)
         except VersionDamaged as error:
             if not index.damage.note(error):

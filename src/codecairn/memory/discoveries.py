@@ -15,8 +15,8 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from codecairn import redact
+from codecairn.clock import timestamp
 from codecairn.errors import InvalidInput, ResultNotFound
-from codecairn.metrics import timestamp
 from codecairn.paths import printable
 from codecairn.store.discoveries import Discoveries, DiscoveryRow
 from codecairn.words import analysed

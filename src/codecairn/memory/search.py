@@ -11,12 +11,13 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from codecairn.cancel import Cancel
+from codecairn.clock import iso_seconds
 from codecairn.errors import NotReady
 from codecairn.index.standing import FRESHNESS, Standing
 from codecairn.index.views import newest
@@ -145,7 +146,8 @@ class _ProjectPage(NamedTuple):
 
 def search_context(
     projects: Sequence[Project], asked: Asked, stand: Callable[[Project], Standing],
-    session_of: Callable[[Project], SessionRow | None], now: float, names: Mapping[Path, str] = MappingProxyType({}),
+    session_of: Callable[[Project], SessionRow | None], now: float, cancel: Cancel,
+    names: Mapping[Path, str] = MappingProxyType({}),
 ) -> Searched:  # fmt: skip
     """The best of all these projects, as fresh as the least fresh of them. The first must be indexed; another that is
     not is left out, and said. `names` are what results call a project, by its root, where that is not its folder's
@@ -154,7 +156,7 @@ def search_context(
     first: Standing | None = None
     for project in projects:
         stands = stand(project)
-        page = _page(project, stands, asked, session_of(project), now)
+        page = _page(project, stands, asked, session_of(project), now, cancel)
         if page is None and first is None:
             raise _no_embeddings(stands)
         name = names.get(project.root, project.name)
@@ -187,10 +189,10 @@ def _place(found: Found) -> tuple[Any, ...]:
 
 
 def _page(
-    project: Project, stands: Standing, asked: Asked, session: SessionRow | None, now: float
+    project: Project, stands: Standing, asked: Asked, session: SessionRow | None, now: float, cancel: Cancel
 ) -> _ProjectPage | None:  # fmt: skip
     """The best of one project; None where it has no index."""
-    return newest(project.index, stands, lambda view: _Ranking(project, view, asked, session, now).page())
+    return newest(project.index, stands, lambda view: _Ranking(project, view, asked, session, now).page(), cancel)
 
 
 class _Ranking:
@@ -284,8 +286,8 @@ class _Ranking:
 def _session(past: _PastSession, project: str, scored: _Scored) -> Found:
     row = past.row
     return Found(
-        "session", row.id, "session", f"Session of {_iso(row.began)[:10]}", past.summary, project, past.module,
-        _iso(row.active), scored.score, scored.boosts, session=row.id,
+        "session", row.id, "session", f"Session of {iso_seconds(row.began)[:10]}", past.summary, project, past.module,
+        iso_seconds(row.active), scored.score, scored.boosts, session=row.id,
     )  # fmt: skip
 
 
@@ -298,13 +300,9 @@ def _type(kind: str, file: FileRow) -> str:
 def _modified(project: Project, path: str) -> str | None:
     """When the file last changed, as the file system tells."""
     try:
-        return _iso(os.stat(project.root / path).st_mtime)  # noqa: PTH116 - a third of the time
+        return iso_seconds(os.stat(project.root / path).st_mtime)  # noqa: PTH116 - a third of the time
     except OSError:
         return None
-
-
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _past_sessions(rows: Iterable[SessionRow], weighed: Weighed, project: str) -> Iterator[_PastSession]:

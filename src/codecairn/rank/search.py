@@ -100,6 +100,7 @@ class Searcher:
         by_words = question.mode != "vector"
         candidates = list(_candidates(view, plan, question.filters, proposed, with_named=by_words))
         candidates = _with_meaning(candidates, meaning)
+        view.cancel.check()
         found = rank(plan, candidates, statistics, question.recent) if by_words else rank_by_meaning(candidates)
         single = list(_one_a_symbol(found))
         kept = [each for each in single if each.relevance >= question.filters.min_relevance]

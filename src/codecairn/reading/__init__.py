@@ -12,17 +12,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from codecairn.budget import DEFAULT_CHARACTERS
 from codecairn.roles import is_vendored
 from codecairn.text import one_line
 
 Role = Literal["path", "strong", "dim", "mark", "added", "removed"]
 Paint = Callable[[str, Role], str]
 Fields = Mapping[str, Any]
-
-DEFAULT_CHARACTERS = 8_000
-"""An answer to a caller who asked for nothing special."""
-MOST_CHARACTERS = 40_000
-"""An answer whatever is asked for; clients cut or replace longer ones."""
 
 
 def plain(text: str, role: Role) -> str:
@@ -67,7 +63,7 @@ def share(shown: int, total: int, one: str, many: str | None = None) -> str:
 
 
 def state_lines(metadata: Fields) -> list[str]:
-    """What a reader must know of the index behind an answer: nothing where all is well."""
+    """Warnings about the index behind an answer; none where all is well."""
     said, warnings = [], metadata.get("warnings", ())
     is_stale = metadata.get("freshness_status") == "stale" and metadata.get("indexing_status") == "ready"
     if is_stale and not any("stale" in each for each in warnings):
@@ -85,6 +81,12 @@ def fit(blocks: Sequence[str], room: int, *, between: int = 1) -> int:
         if used > room and count:
             return count
     return len(blocks)
+
+
+def more(answer: Fields, reading: Reading, shown: int, rows: int) -> str | None:
+    """Says how to get what follows the rows that are shown; None where nothing does."""
+    cursor = answer.get("next_cursor") if shown >= rows else reading.cursor(str(reading.offset + shown))
+    return f"More: {reading.onward(cursor)}" if cursor else None
 
 
 def lines(parts: Iterable[str | None]) -> str:

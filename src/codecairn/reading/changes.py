@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby, takewhile
 
-from codecairn.reading import DEFAULT_CHARACTERS, Fields, Reading, Role, clip, fit, lines, one_of, share, state_lines
+from codecairn.budget import DEFAULT_CHARACTERS
+from codecairn.reading import Fields, Reading, Role, clip, fit, lines, more, one_of, share, state_lines
 from codecairn.reading.code import code_line
 from codecairn.text import one_line
 
@@ -50,7 +51,7 @@ def _heading(file: Fields, reading: Reading) -> str:
 def _row(row: Fields, reading: Reading) -> str:
     sign, role = _SIGNS[row["change_type"]]
     record = row["after"] or row["before"]
-    said = "; ".join(_said(row))
+    said = "; ".join(_remark(row))
     text = f"{reading.paint(format(row['lines']['start'], '>5'), 'dim')} {reading.paint(sign, role)} "
     text += f"{clip(one_line(record['signature']) or record['qualified_name'], _WIDEST)}"
     text += f"  ({said})" if said else ""
@@ -79,8 +80,8 @@ def _short(name: str) -> str:
     return clip(".".join(one_line(name).rpartition("/")[2].replace("::", ".").rsplit(".", 2)[-2:]), 50)
 
 
-def _said(row: Fields) -> list[str]:
-    """What is worth saying of a change besides that there is one."""
+def _remark(row: Fields) -> list[str]:
+    """Remarks on a change: its origin, the parts that changed, its callers."""
     origins = [name for name in ("moved_from", "renamed_from") if row.get(name)]
     was = [f"{name.replace('_', ' ')} {one_line(row[name])}" for name in origins]
     flags = {"whitespace_or_comments_only": "layout or comments only", "only_members": "members only"}
@@ -105,7 +106,4 @@ def _closing(answer: Fields, reading: Reading, shown: int) -> Iterator[str]:
     listed = max(0, shown - rows)
     if silent > listed:
         yield f"{one_of(silent - listed, 'more file')} changed without a changed symbol: git_diff with summary"
-    if shown < rows:
-        yield f"More: {reading.onward(reading.cursor(str(reading.offset + shown)))}"
-    elif answer["next_cursor"]:
-        yield f"More: {reading.onward(answer['next_cursor'])}"
+    yield from filter(None, [more(answer, reading, shown, rows)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from codecairn.reading import Fields, Reading, lines, one_of, state_lines
+from codecairn.reading import Fields, Reading, fit, lines, one_of, state_lines
 from codecairn.reading.code import code_line
 from codecairn.reading.outline import symbol_rows
 from codecairn.text import one_line
@@ -33,15 +33,9 @@ def print_file(answer: Fields, reading: Reading) -> str:
 
 def page_length(text: list[str], room: int, first: int, outline: list[Fields]) -> int:
     """How many of the lines fit, one at least; a page that is cut ends before a symbol rather than inside it."""
-    used = 0
-    for count, line in enumerate(text):
-        used += len(line) + 1
-        if used > room and count:
-            return _at_symbol(count, first, outline)
-    return len(text)
-
-
-def _at_symbol(count: int, first: int, outline: list[Fields]) -> int:
+    count = fit(text, room)
+    if count == len(text):
+        return count
     starts = [each["line_start"] - first for each in _flat(outline)]
     whole = max((start for start in starts if start <= count), default=0)
     return whole if whole >= count * _LEAST_SHARE else count

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from codecairn.reading import Fields, Reading, fit, lines, one_of, share
+from codecairn.reading import Fields, Reading, fit, lines, more, one_of, share
 from codecairn.reading.code import code_line
 from codecairn.text import one_line
 
@@ -24,7 +24,7 @@ def print_grep(answer: Fields, reading: Reading) -> str:
     parts = [head, *_losses(answer)]
     for path, group in groupby(zip(matches[:shown], rows, strict=False), key=lambda pair: pair[0]["file"]):
         parts += [reading.paint(one_line(path), "path"), *(row for _, row in group)]
-    return lines([*parts, _more(answer, reading, shown)])
+    return lines([*parts, more(answer, reading, shown, len(matches))])
 
 
 def _losses(answer: Fields) -> Iterator[str]:
@@ -45,9 +45,3 @@ def _row(each: Fields, reading: Reading) -> str:
 
 def _line(number: int, text: str, reading: Reading, *, is_match: bool) -> str:
     return f"{reading.paint(format(number, '>5'), 'dim')}{':' if is_match else '-'} {code_line(text, _WIDEST)}".rstrip()
-
-
-def _more(answer: Fields, reading: Reading, shown: int) -> str | None:
-    if shown < len(answer["matches"]):
-        return f"More: {reading.onward(reading.cursor(str(reading.offset + shown)))}"
-    return f"More: {reading.onward(answer['next_cursor'])}" if answer.get("next_cursor") else None

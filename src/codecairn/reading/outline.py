@@ -11,6 +11,7 @@ from codecairn.reading import (
     clip,
     extent,
     lines,
+    more,
     name_in_file,
     one_of,
     sentence,
@@ -60,10 +61,10 @@ def symbol_rows(symbols: Sequence[Fields], reading: Reading, depth: int = 0) -> 
         run = list(group)
         if is_plain and len(run) >= _LEAST_RUN:
             names = clip(", ".join(one_line(each["name"]) for each in run), _WIDEST)
-            yield _placed(run[0]["line_start"], run[-1]["line_end"], names, reading, depth)
+            yield _place(run[0]["line_start"], run[-1]["line_end"], names, reading, depth)
             continue
         for each in run:
-            yield _placed(each["line_start"], each["line_end"], _declared(each), reading, depth)
+            yield _place(each["line_start"], each["line_end"], _declaration(each), reading, depth)
             yield from symbol_rows(each.get("children", ()), reading, depth + 1)
 
 
@@ -72,11 +73,11 @@ def _is_plain(each: Fields) -> bool:
     return each["kind"] in _PLAIN and not each.get("children")
 
 
-def _placed(start: int, end: int, text: str, reading: Reading, depth: int) -> str:
+def _place(start: int, end: int, text: str, reading: Reading, depth: int) -> str:
     return f"{reading.paint(f'{extent(start, end):>9}', 'dim')}  {'  ' * depth}{text}"
 
 
-def _declared(each: Fields) -> str:
+def _declaration(each: Fields) -> str:
     """The signature, which has the name; where there is none, kind and name."""
     name, signature = one_line(each["name"]), clip(one_line(each.get("signature", "")), _WIDEST)
     if not signature:
@@ -88,11 +89,9 @@ def print_symbols(answer: Fields, reading: Reading) -> str:
     shown = len(answer["symbols"])
     head = share(shown + reading.offset, answer["total_symbols"], "symbol")
     blocks = [_symbol(each, reading) for each in answer["symbols"]]
-    cursor = answer["next_cursor"]
     if not shown:
         head = "No symbol of this name, or near it, is indexed."
-    more = f"More: {reading.onward(cursor)}" if cursor else None
-    return lines([head, *state_lines(answer["metadata"]), *blocks, more])
+    return lines([head, *state_lines(answer["metadata"]), *blocks, more(answer, reading, shown, shown)])
 
 
 def _symbol(each: Fields, reading: Reading) -> str:

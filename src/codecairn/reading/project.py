@@ -16,7 +16,7 @@ def print_indexed(answer: Fields, reading: Reading) -> str:
         f"{one_of(made['files_removed'], 'file')} removed, index {made['index_size_mb']:.1f} MB"
     )
     failed = [f"{one_line(each['file'])}: {one_line(each['error'])}" for each in answer["errors"]]
-    return lines([answer["message"], counts, *_skipped(answer["skipped"]), *failed, *state_lines(answer["metadata"])])
+    return lines([answer["message"], counts, *_left_out(answer["skipped"]), *failed, *state_lines(answer["metadata"])])
 
 
 def print_status(answer: Fields, reading: Reading) -> str:
@@ -38,12 +38,12 @@ def _counts(about: Fields, counted: Fields) -> Iterator[str]:
         f"{one_of(counted['total_chunks'], 'chunk')}, {one_of(counted['total_embeddings'], 'vector')}, "
         f"{counted['index_size_mb']:.1f} MB; {', '.join(about['languages'])}"
     )
-    yield from _skipped(counted["skipped"])
+    yield from _left_out(counted["skipped"])
     if counted["files_with_errors"]:
         yield f"{one_of(counted['files_with_errors'], 'file')} could be read only in part"
 
 
-def _skipped(skipped: Sequence[Fields]) -> list[str]:
+def _left_out(skipped: Sequence[Fields]) -> list[str]:
     said = ", ".join(f"{each['count']:,} {one_line(each['reason'])}" for each in skipped)
     return [f"left out: {said}"] if said else []
 

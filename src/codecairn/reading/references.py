@@ -29,19 +29,13 @@ def kind_order(kind: str) -> int:
 def print_references(answer: Fields, reading: Reading) -> str:
     others = answer.get("candidates") or []
     if not others:
-        return lines([*_opening(answer, reading), *_body(answer, reading, reading.room), _hint(answer, reading)])
+        opening = [_heading(answer, reading), *state_lines(answer["metadata"])]
+        return lines([*opening, *_body(answer, reading, reading.room), _hint(answer, reading)])
     several = [answer, *others]
     head = f"{one_of(len(several), 'symbol')} have this name; path and line pick one"
-    parts = [_target(each, reading, reading.room // len(several)) for each in several]
+    room = reading.room // len(several)
+    parts = [line for each in several for line in (_heading(each, reading), *_body(each, reading, room))]
     return lines([head, *state_lines(answer["metadata"]), *parts, _hint(answer, reading)])
-
-
-def _opening(answer: Fields, reading: Reading) -> list[str]:
-    return [_heading(answer, reading), *state_lines(answer["metadata"])]
-
-
-def _target(answer: Fields, reading: Reading, room: int) -> str:
-    return lines([_heading(answer, reading), *_body(answer, reading, room)])
 
 
 def _heading(answer: Fields, reading: Reading) -> str:
@@ -132,7 +126,8 @@ def print_graph(graph: Fields, reading: Reading) -> str:
         if direction in (side, "both"):
             rows = list(_Side(graph, nodes, reading, side).rows(first["id"], 1))
             parts += [title if rows else f"{title} nothing in this project", *rows]
-    return lines([*parts, _unbound(graph), *_others(graph), _graph_hint(graph, reading)])
+    more = f"More edges: {reading.onward(graph['next_cursor'])}" if graph["next_cursor"] else None
+    return lines([*parts, _unbound(graph), *_others(graph), more])
 
 
 def _others(graph: Fields) -> Iterator[str]:
@@ -146,10 +141,6 @@ def _unbound(graph: Fields) -> str | None:
         f"{graph['external_count']:,} leave the project" if graph["external_count"] else "",
     ]
     return "; ".join(filter(None, said)) + "." if any(said) else None
-
-
-def _graph_hint(graph: Fields, reading: Reading) -> str | None:
-    return f"More edges: {reading.onward(graph['next_cursor'])}" if graph["next_cursor"] else None
 
 
 class _Side:

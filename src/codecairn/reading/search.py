@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from codecairn.reading import Fields, Reading, clip, extent, lines, sentence, share, state_lines, vendored_note
+from codecairn.reading import Fields, Reading, clip, extent, fit, lines, sentence, share, state_lines, vendored_note
 from codecairn.reading.code import code_line, dedented
 from codecairn.text import one_line
 
@@ -25,7 +25,7 @@ def print_search(answer: Fields, reading: Reading) -> str:
     words = query_words(answer["query"])
     head = f'{share(len(results), total, "result")} for "{clip(one_line(answer["query"]), 80)}"'
     blocks = [_result(each, words, reading) for each in results]
-    shown = _count_that_fit(blocks, reading.room - len(head) - 200)
+    shown = fit(blocks, reading.room - len(head) - 200)
     parts = [head if shown == len(blocks) else f"{head}, {shown} of them here", *state_lines(answer["metadata"])]
     if not results:
         return lines([*parts, _nothing(answer)])
@@ -44,15 +44,6 @@ def _more(answer: Fields, reading: Reading, shown: int, total: int) -> str | Non
         return None
     cursor = answer.get("next_cursor") if shown == len(answer["results"]) else reading.cursor(str(place))
     return reading.paint(f"{total - place:,} more: {reading.onward(cursor)}", "dim") if cursor else None
-
-
-def _count_that_fit(blocks: list[str], room: int) -> int:
-    used = 0
-    for count, block in enumerate(blocks):
-        used += len(block) + 1
-        if used > room and count:
-            return count
-    return len(blocks)
 
 
 def query_words(query: str) -> re.Pattern[str]:
@@ -90,8 +81,8 @@ def _passage(result: Fields, words: re.Pattern[str], reading: Reading) -> Iterat
 def lines_that_matter(result: Fields, words: re.Pattern[str]) -> list[tuple[int, str]]:
     """Of a passage the lines with most words of the query, in their order; its first lines where none has any. The
     signature and the comment stand in the headline already."""
-    rest = [each for each in _numbered(result) if each[1].strip()]
-    told = _told_lines(result)
+    rest = [each for each in _number_lines(result) if each[1].strip()]
+    told = _fact_lines(result)
     rest = [each for each in rest if not _is_told(_bare(each[1]), told)] or rest
     weighed = [(_weight(text, words), number, text) for number, text in rest]
     matching = sorted((each for each in weighed if each[0]), key=lambda each: -each[0])[:_MOST_LINES]
@@ -112,7 +103,7 @@ def _is_told(line: str, told: set[str]) -> bool:
     return line in told or _MODIFIERS.sub("", line) in told
 
 
-def _told_lines(result: Fields) -> set[str]:
+def _fact_lines(result: Fields) -> set[str]:
     symbol = result["symbol"]
     if not symbol:
         return {_bare(_title(result))}
@@ -124,7 +115,7 @@ def _bare(line: str) -> str:
     return _COMMENT.sub("", line).strip().rstrip(":{ =").strip().removesuffix('"""').removesuffix("*/").strip()
 
 
-def _numbered(result: Fields) -> Iterator[tuple[int, str]]:
+def _number_lines(result: Fields) -> Iterator[tuple[int, str]]:
     """Lines with their numbers; 0 for those after an elision, which are further down than they seem."""
     text = result["content"].split("\n")
     until = text.index(ELISION) if ELISION in text else len(text)

@@ -26,12 +26,12 @@ _LAST_WORDS_S = 0.3
 
 @dataclass
 class Service:
-    """What every door of one process shares."""
+    """The parts that every door of one process shares."""
 
     registry: Registry
     projects: Projects
     upkeep: Upkeep | None = None
-    """Who keeps the served project indexed, where anyone does."""
+    """Keeps the served project indexed; None where nothing does."""
     _limiter: anyio.CapacityLimiter | None = field(default=None, init=False)
 
     async def perform(
@@ -42,28 +42,28 @@ class Service:
         return await self._in_thread(call, lambda: self.registry.call(tool, call, arguments))
 
     async def answer(self, method: str, work: Callable[[Call], _Answer], connection: Connection, door: str) -> _Answer:
-        """What is asked of the project by no tool: a resource, a prompt, a completion."""
+        """Answer a request that is no tool: a resource, a prompt, a completion."""
         call = Call(self.projects, connection, self.registry, door)
-        return await self._in_thread(call, lambda: self._counted(method, lambda: work(call)))
+        return await self._in_thread(call, lambda: self._count(method, lambda: work(call)))
 
     async def _in_thread(self, call: Call, work: Callable[[], _Answer]) -> _Answer:
         """In a thread of its own; if the caller withdraws, what the call has under way is stopped."""
         if self._limiter is None:
             self._limiter = anyio.CapacityLimiter(_MOST_CALLS_AT_ONCE)
 
-        def kept() -> _Answer:
+        def run() -> _Answer:
             with self.registry.metrics.working():
                 if self.upkeep is not None:
                     self.upkeep.begin(call.connection.client_roots)
                 return work()
 
         try:
-            return await anyio.to_thread.run_sync(kept, abandon_on_cancel=True, limiter=self._limiter)
+            return await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=self._limiter)
         except anyio.get_cancelled_exc_class():
             call.cancel.set()
             raise
 
-    def _counted(self, method: str, work: Callable[[], _Answer]) -> _Answer:
+    def _count(self, method: str, work: Callable[[], _Answer]) -> _Answer:
         began, error = time.perf_counter(), None
         try:
             return work()

@@ -66,7 +66,7 @@ class Address:
 
 @dataclass(frozen=True)
 class Access:
-    """Who may speak to the server: by Host, by Origin, by token."""
+    """The rule for callers: by Host, by Origin, by token."""
 
     address: Address
     token: str | None = None
@@ -195,7 +195,7 @@ def _session(request: Request | None) -> str | None:
 
 
 def _caller(access: Access, request: Request | None) -> str:
-    """Who calls where there is no session: the holder of the token, else the peer, else this process.
+    """The caller where there is no session: the holder of the token, else the peer, else this process.
 
     Only what the caller cannot choose counts, or each call could come from somebody new and no limit would hold.
     """
@@ -205,7 +205,7 @@ def _caller(access: Access, request: Request | None) -> str:
 
 
 async def _while_connected(request: Request, work: Awaitable[Any]) -> Any:
-    """What comes of the work; a client that hangs up has withdrawn it, and nobody is left to read the None."""
+    """The result of the work; a client that hangs up has withdrawn it, and nobody is left to read the None."""
     answer = None
     async with anyio.create_task_group() as tasks:
 

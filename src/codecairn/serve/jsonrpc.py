@@ -134,7 +134,7 @@ class BareDoor:
         return method in self._service.registry.methods or method in ("tools/list", "tools/call")
 
     async def answer(self, message: Any, connection: Connection) -> Any:
-        """What to send back for one parsed message: an object, an array, or None for notifications."""
+        """The answer to one parsed message: an object, an array, or None for notifications."""
         if isinstance(message, list):
             return await self.answer_array(message, connection)
         request = request_of(message)
@@ -214,4 +214,4 @@ def _arguments(params: Any) -> Any:
 
 
 def _fault(id_: Any, fault: RpcError) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": id_, "error": msgspec.to_builtins(fault)}
+    return error(id_, fault.code, fault.message, fault.data)

@@ -62,7 +62,8 @@ def build(service: Service, connection_of: ConnectionOf, door: str) -> Server[An
         del params
         shows_value = form_of(ctx) != "text"
         offered = service.registry.tools.values()
-        return types.ListToolsResult(tools=[_tool(advertisement(each, with_output=shows_value)) for each in offered])
+        shown = [advertisement(each, with_output=shows_value) for each in offered]
+        return types.ListToolsResult(tools=list(map(types.Tool.model_validate, shown)))
 
     async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         tool = service.registry.find(params.name)
@@ -126,7 +127,7 @@ async def _internal_errors(ctx: Context, call_next: CallNext) -> HandlerResult:
 
 
 def _client(ctx: Context) -> Client | None:
-    """Who asks, as it named itself."""
+    """The client, as it named itself."""
     known = ctx.session.client_params
     return Client(known.client_info.name, known.client_info.version) if known is not None else None
 
@@ -180,8 +181,4 @@ def _file_path(uri: str) -> Path | None:
     parsed = urlparse(uri)
     if parsed.scheme != "file" or parsed.netloc not in ("", "localhost"):
         return None
-    return Path(url2pathname(unquote(parsed.path)) if "%" in parsed.path else url2pathname(parsed.path))
-
-
-def _tool(fields: dict[str, Any]) -> types.Tool:
-    return types.Tool.model_validate(fields)
+    return Path(url2pathname(unquote(parsed.path)))

@@ -28,13 +28,13 @@ _MOST_COMPLETIONS = 100
 
 class Shelf:
     def __init__(self, asking: Asking) -> None:
-        self._asking = asking
+        self._inquire = asking
 
     async def list_resources(
         self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         del params
-        modules = await self._asked(ctx, "resources/list", lambda call: list(resources.listed_modules(call)))
+        modules = await self._ask(ctx, "resources/list", lambda call: list(resources.listed_modules(call)))
         fixed = [_resource(each) for each in resources.RESOURCES if not each.is_template]
         return types.ListResourcesResult(resources=[*fixed, *(_module(uri, folder) for uri, folder in modules)])
 
@@ -47,7 +47,7 @@ class Shelf:
 
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
-        text = await self._asked(ctx, "resources/read", lambda call: resources.read(call, uri), uri=uri)
+        text = await self._ask(ctx, "resources/read", lambda call: resources.read(call, uri), uri=uri)
         contents = types.TextResourceContents(uri=uri, mime_type=resources.MIME_TYPE, text=text)
         return types.ReadResourceResult(contents=[contents])
 
@@ -57,20 +57,20 @@ class Shelf:
 
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         given = params.arguments or {}
-        text = await self._asked(ctx, "prompts/get", lambda call: prompts.said(call, params.name, given))
+        text = await self._ask(ctx, "prompts/get", lambda call: prompts.said(call, params.name, given))
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(description=prompts.found(params.name).description, messages=[message])
 
     async def complete(self, ctx: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
         ask, typed = _completer(params.ref, params.argument.name), params.argument.value
-        values = await self._asked(ctx, "completion/complete", lambda call: ask(call, typed)) if ask else []
+        values = await self._ask(ctx, "completion/complete", lambda call: ask(call, typed)) if ask else []
         shown = values[:_MOST_COMPLETIONS]
         completion = types.Completion(values=shown, total=len(values), has_more=len(values) > len(shown))
         return types.CompleteResult(completion=completion)
 
-    async def _asked(self, ctx: Context, method: str, work: Callable[[Call], Any], **data: str) -> Any:
+    async def _ask(self, ctx: Context, method: str, work: Callable[[Call], Any], **data: str) -> Any:
         try:
-            return await self._asking(ctx, method, work)
+            return await self._inquire(ctx, method, work)
         except CairnError as error:
             raise _fault(ctx, error, data) from error
 
@@ -116,7 +116,7 @@ def _prompt(each: prompts.Prompt) -> types.Prompt:
 
 
 def _completer(ref: Any, argument: str) -> Callable[[Call, str], list[str]] | None:
-    """Who knows the values of a variable or an argument; nobody of one that is not there, which is no error."""
+    """The function that completes a variable or an argument; None, without an error, for one that is not there."""
     if isinstance(ref, types.PromptReference):
         arguments = (each for prompt in prompts.PROMPTS if prompt.name == ref.name for each in prompt.arguments)
         return next((each.complete for each in arguments if each.name == argument), None)

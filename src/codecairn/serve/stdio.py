@@ -276,10 +276,10 @@ class StdioDoor:
         owed = _Owed(parsed.method, array)
         self._owed.setdefault(_key(parsed.id), []).append(owed)
 
-        async def unanswered() -> None:
-            self._send_nothing(self._settled(parsed.id, owed).array)
+        async def settle_silently() -> None:
+            self._send_nothing(self._settle(parsed.id, owed).array)
 
-        await to_sdk.send(SessionMessage(parsed, ServerMessageMetadata(on_request_unanswered=unanswered)))
+        await to_sdk.send(SessionMessage(parsed, ServerMessageMetadata(on_request_unanswered=settle_silently)))
         if parsed.method == "initialize":  # what the next line means depends on the version agreed
             await owed.settled.wait()
         return None
@@ -288,14 +288,14 @@ class StdioDoor:
         async for item in from_sdk:
             message = _wire_form(item.message)
             if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
-                owed = self._settled(message["id"])
+                owed = self._settle(message["id"])
                 if owed.method == "initialize" and "result" in message:
                     self._era = message["result"].get("protocolVersion")
                 self._send(message, owed.array)
             else:
                 self._send(message)
 
-    def _settled(self, id_: Any, known: _Owed | None = None) -> _Owed:
+    def _settle(self, id_: Any, known: _Owed | None = None) -> _Owed:
         """Strike out a request: the one known, or the oldest under this id, for a client may use an id twice."""
         owing = self._owed[_key(id_)]
         owed = known if known in owing else owing[0]
@@ -308,7 +308,7 @@ class StdioDoor:
     def _send(self, message: Any, array: _Array | None = None) -> None:
         if array is None:
             self._wire.send(jsonrpc.dumps(message))
-            return self._answered()
+            return self._note_answer()
         array.answers.append(message)
         return self._send_nothing(array)
 
@@ -319,9 +319,9 @@ class StdioDoor:
         array.missing -= 1
         if array.missing == 0 and array.answers:
             self._wire.send(jsonrpc.dumps(array.answers))
-            self._answered()
+            self._note_answer()
 
-    def _answered(self) -> None:
+    def _note_answer(self) -> None:
         if not self._has_answered and self._service.upkeep is not None:
             self._service.upkeep.answered()
         self._has_answered = True

@@ -66,7 +66,7 @@ class Upkeep:
                 other = self._others.pop(project.root, None)
                 self._served[project.root] = other or project.index.keep(watch=self._watch)
                 if project.settings.worktrees:
-                    threading.Thread(target=_tidied, args=(project,), name="cairn-worktrees", daemon=True).start()
+                    threading.Thread(target=_tidy, args=(project,), name="cairn-worktrees", daemon=True).start()
         except CairnError as error:
             log.warning("the project is not kept indexed: %s", error.message)
 
@@ -111,7 +111,7 @@ def _is_indexed(index: ProjectIndex) -> bool:
         return False
 
 
-def _tidied(project: Project) -> None:
+def _tidy(project: Project) -> None:
     """Remove the worktrees that servers before this one made and nobody is on."""
     try:
         project.worktrees.clean(Cancel())

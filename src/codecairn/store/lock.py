@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from codecairn.clock import iso_seconds
 from codecairn.errors import Busy, CairnError
 
 _GLANCE_S = 0.02
@@ -105,7 +106,7 @@ class WriterLock:
             self._thread.release()
             return False
         self._file = file
-        said = Owner(os.getpid(), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), doing)
+        said = Owner(os.getpid(), iso_seconds(), doing)
         with contextlib.suppress(OSError):
             os.ftruncate(file, 0)
             os.write(file, msgspec.json.encode(said))

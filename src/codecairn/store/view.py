@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import msgspec
 
 from codecairn.cache import Cache
+from codecairn.cancel import Cancel
 from codecairn.store.documents import Documents
 from codecairn.store.index import IndexStore
 from codecairn.store.layers import BASE, WORKING_TREE, Layer, layer_in, shows_through
@@ -95,6 +96,8 @@ class View:
         self._meeting = _MEETING.format(visible=self._visible, counted=self._counted)
         self._folder = folder
         self.is_blocked = is_blocked
+        self.cancel = Cancel()
+        """Of the call that reads here. Every question to the view checks it, so a loop over files ends with it."""
         self._database = database
         self._documents = Documents(lexical, database, self._visible)
         self._files: dict[int, FileRow | None] = {}
@@ -116,12 +119,17 @@ class View:
         if self._base is None or self._base.id == self.layer.id:
             return "base"
         ask = "SELECT 1 FROM manifest WHERE layer = ? AND path = ? AND file = ?"
-        return "base" if self._database.execute(ask, (self._base.id, path, file)).fetchone() else "overlay"
+        return "base" if self._execute(ask, (self._base.id, path, file)).fetchone() else "overlay"
+
+    def _execute(self, ask: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
+        self.cancel.check()
+        return self._database.execute(ask, values)
 
     # Files.
 
     def file(self, file: int) -> FileRow | None:
         """A version that is visible here; None for any other."""
+        self.cancel.check()
         if file not in self._files:
             self._files[file] = next(self._rows("manifest.file = ?", file), None)
         return self._files[file]
@@ -150,19 +158,19 @@ class View:
     def absence(self, path: str) -> str | None:
         """Why a file of the manifest has no version: `binary`, `generated` …; None where it has one, or is unknown."""
         ask = f"SELECT reason FROM manifest WHERE {self._visible} AND path = ? AND file IS NULL"  # noqa: S608 - our own
-        row = self._database.execute(ask, (path,)).fetchone()
+        row = self._execute(ask, (path,)).fetchone()
         return str(row[0]) if row and row[0] != GONE else None
 
     def complaint(self, file: int) -> str:
         """Why part of a file could not be read, or nothing."""
-        (row,) = self._database.execute("SELECT complaint FROM file WHERE id = ?", (file,)).fetchall()
+        (row,) = self._execute("SELECT complaint FROM file WHERE id = ?", (file,)).fetchall()
         return str(row[0])
 
     def importers(self, path: str) -> int:
         """How many other files import one, by the last count."""
         if path not in self._importers:
             ask = f"SELECT importers FROM popularity WHERE {self._counted} AND path = ?"  # noqa: S608 - our own names
-            row = self._database.execute(ask, (path,)).fetchone()
+            row = self._execute(ask, (path,)).fetchone()
             self._importers[path] = row[0] if row else 0
         return self._importers[path]
 
@@ -176,16 +184,16 @@ class View:
     def counts(self) -> dict[str, int]:
         """How many other files import each that any does."""
         ask = f"SELECT path, importers FROM popularity WHERE {self._counted} AND importers > 0"  # noqa: S608 - our own
-        return dict(self._database.execute(ask).fetchall())
+        return dict(self._execute(ask).fetchall())
 
     def symbol_counts(self) -> dict[int, int]:
         """How many symbols each visible file has, of those that have any."""
         ask = f"SELECT file.id, symbols FROM manifest JOIN file ON file.id = file WHERE {self._visible} AND symbols > 0"  # noqa: S608
-        return dict(self._database.execute(ask).fetchall())
+        return dict(self._execute(ask).fetchall())
 
     def _rows(self, condition: str, *values: object) -> Iterator[FileRow]:
         """Files of the manifest, but for what the guard blocks: it may block more now than when they were indexed."""
-        rows = self._database.execute(f"{_FILES} {self._visible} AND {condition}", values)
+        rows = self._execute(f"{_FILES} {self._visible} AND {condition}", values)
         return (file for file in map(FileRow._make, rows) if not self.is_blocked(file.path))
 
     def text(self, file: int) -> str:
@@ -197,6 +205,7 @@ class View:
 
     def terms(self, file: int) -> list[str]:
         """The analysed text of each chunk of a file."""
+        self.cancel.check()
         found = _recent_terms.get(file)
         if found is None:
             found = _recent_terms.put(file, lines_of(self._unpack(file, "terms")))
@@ -212,7 +221,7 @@ class View:
             return unpacked(self._part(file, part))
 
     def _part(self, file: int, part: str) -> Any:
-        ((found,),) = self._database.execute(f"SELECT {part} FROM body WHERE file = ?", (file,)).fetchall()  # noqa: S608 - our own names
+        ((found,),) = self._execute(f"SELECT {part} FROM body WHERE file = ?", (file,)).fetchall()  # noqa: S608 - our own names
         return found
 
     # Symbols and chunks.
@@ -220,18 +229,18 @@ class View:
     def symbol(self, file: int, number: int) -> SymbolRow | None:
         if (file, number) in self._met_symbols:
             return self._met_symbols[file, number]
-        row = self._database.execute(f"{_SYMBOLS} AND number = ?", (file, number)).fetchone()
+        row = self._execute(f"{_SYMBOLS} AND number = ?", (file, number)).fetchone()
         return SymbolRow(*row) if row else None
 
     def symbols(self, file: int) -> list[SymbolRow]:
         if file not in self._symbols:
-            rows = self._database.execute(f"{_SYMBOLS} ORDER BY number", (file,))
+            rows = self._execute(f"{_SYMBOLS} ORDER BY number", (file,))
             self._symbols[file] = [SymbolRow(*row) for row in rows]
         return self._symbols[file]
 
     def named(self, name: str) -> list[tuple[FileRow, SymbolRow]]:
         """Every visible symbol of this name, whatever its case."""
-        rows = self._database.execute(
+        rows = self._execute(
             f"SELECT file.id, manifest.path, language, package, lines, {_SYMBOL_FIELDS} FROM symbol "  # noqa: S608
             f"CROSS JOIN manifest ON manifest.file = symbol.file AND {self._visible} "
             "CROSS JOIN file ON file.id = symbol.file WHERE symbol.name = ? COLLATE NOCASE",
@@ -242,17 +251,17 @@ class View:
 
     def names(self) -> list[str]:
         """Every name that some version's symbol has, each once; not each of them is visible."""
-        return [row[0] for row in self._database.execute("SELECT DISTINCT name FROM symbol")]
+        return [row[0] for row in self._execute("SELECT DISTINCT name FROM symbol")]
 
     def chunk(self, file: int, number: int) -> ChunkRow:
         if (file, number) in self._met_chunks:
             return self._met_chunks[file, number]
-        (row,) = self._database.execute(f"{_CHUNKS} AND number = ?", (file, number)).fetchall()
+        (row,) = self._execute(f"{_CHUNKS} AND number = ?", (file, number)).fetchall()
         return ChunkRow(*row)
 
     def meet(self, places: Sequence[tuple[int, int]]) -> None:
         """Read these chunks, as far as they are visible, with their files and symbols: one question, not hundreds."""
-        rows = self._database.execute(self._meeting, (msgspec.json.encode(places).decode(),))
+        rows = self._execute(self._meeting, (msgspec.json.encode(places).decode(),))
         for row in rows:
             file, chunk, symbol = FileRow(*row[:5]), ChunkRow(*row[6:_SYMBOL_AT]), row[_SYMBOL_AT:]
             if self.is_blocked(file.path):
@@ -267,7 +276,7 @@ class View:
 
     def chunks(self, file: int) -> list[ChunkRow]:
         if file not in self._chunks:
-            rows = self._database.execute(f"{_CHUNKS} ORDER BY number", (file,))
+            rows = self._execute(f"{_CHUNKS} ORDER BY number", (file,))
             self._chunks[file] = [ChunkRow(*row) for row in rows]
         return self._chunks[file]
 
@@ -280,7 +289,7 @@ class View:
 
     @cached_property
     def extent(self) -> Extent:
-        row = self._database.execute(
+        row = self._execute(
             "SELECT count(*), total(chunks), total(terms) FROM manifest JOIN file ON file.id = file "  # noqa: S608
             f"WHERE {self._visible}"
         ).fetchone()

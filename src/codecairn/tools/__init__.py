@@ -5,8 +5,8 @@
         '''When to use it, in the words a client will read.'''
 
 Its signature is the input schema, its return type the output schema, its docstring the description, `family` the
-envelope, `method` the bare JSON-RPC name. `Registry.call` folds the wrappers every call goes through; no tool has a
-`try`, and no door knows more of a tool than this module says.
+envelope, `method` the bare JSON-RPC name. `Registry.call` does what every call needs (validate, limit, page, envelope,
+count); no tool has a `try`, and no door knows more of a tool than this module says.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pkgutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any, Literal, get_type_hints
 
 import msgspec
@@ -26,7 +26,7 @@ from codecairn import redact
 from codecairn.cancel import Cancel
 from codecairn.connection import Connection
 from codecairn.errors import CairnError, RateLimited
-from codecairn.index.standing import LIVE
+from codecairn.index.standing import LIVE, standing
 from codecairn.memory.sessions import Sessions
 from codecairn.metrics import Metrics
 from codecairn.paths import printable
@@ -34,8 +34,7 @@ from codecairn.project import Project, Projects
 from codecairn.reading import Printer
 from codecairn.reading.records import print_record
 from codecairn.tools import schema
-from codecairn.tools.asked import cursors_of, looks_at, with_remark
-from codecairn.tools.cursor import MOVED, SEAL
+from codecairn.tools.cursor import MOVED, SEAL, Cursors, with_remark
 from codecairn.tools.families import FAMILIES, Form, Reply, reading_error
 
 log = logging.getLogger("codecairn.call")
@@ -56,7 +55,7 @@ class Call:
     cancel: Cancel = field(default_factory=Cancel)
     report: Callable[[float, float | None, str | None], None] | None = None
     metadata: dict[str, Any] | None = None
-    """What is known of the index that is asked, once a tool has looked: an error says it too."""
+    """How the index stands, once a tool has looked: an error says it too."""
     answers: Answers = "json"
     sequence: str = ""
     """Stands for the list that pages are cut from; where it is another on the next page, that page says so."""
@@ -64,6 +63,11 @@ class Call:
     @property
     def project(self) -> Project:
         return self.projects.current(self.connection.client_roots)
+
+    def project_in(self, arguments: Mapping[str, Any], param: str) -> Project:
+        """The project that a call's arguments name, else the current one; raises where it may not be asked."""
+        named = arguments.get(param)
+        return self.projects.named(named, param=param) if named and isinstance(named, str) else self.project
 
     def ref_for(self, project: Project, ref: str | None) -> str | None:
         """The ref asked for, else the connection's; None for the working tree."""
@@ -79,35 +83,39 @@ class Call:
 
 Handler = Callable[..., Any]
 Arguments = Any
-Step = Callable[["Tool", Call, Arguments], Any]
 
 
 @dataclass(frozen=True)
 class Tool:
     name: str
-    method: str | None
     family: str
     description: str
     handler: Handler
     params: type[msgspec.Struct]
     returns: Any
-    per_minute: int | None
-    unlogged: tuple[str, ...]
+    method: str | None = None
+    per_minute: int | None = None
+    unlogged: tuple[str, ...] = ()
     """Parameters whose values may be secret by their nature and reach no log."""
-    slow_ms: float | Callable[[Any], float] | None
+    slow_ms: float | Callable[[Any], float] | None = None
     """The longest a call should take; where that depends on what is asked, reckoned from the arguments as they came."""
-    read_only: bool
-    idempotent: bool
-    destructive: bool
-    markdown: Callable[[Any, Any], str] | None
-    fit: Callable[[Any, int], Any] | None
+    read_only: bool = True
+    idempotent: bool = True
+    destructive: bool = False
+    markdown: Callable[[Any, Any], str] | None = None
+    fit: Callable[[Any, int], Any] | None = None
     """Cuts its value to so many characters of JSON, where rows alone will not do."""
-    reading: Printer | None
+    reading: Printer | None = None
     """Prints its value for reading; the Markdown, where there is no other printer."""
 
     @property
     def metric(self) -> str:
         return self.method or self.name
+
+    @property
+    def root_param(self) -> str:
+        """The parameter that names the project."""
+        return "path" if self.family == "index" else "workspace"
 
     @cached_property
     def input_schema(self) -> dict[str, Any]:
@@ -166,8 +174,12 @@ class Registry:
         return self.tools.get(name) or self.methods.get(name)
 
     def call(self, tool: Tool, call: Call, arguments: Arguments) -> Reply:
-        """validate → limit → page → invoke, timed and counted, and whatever comes of it in the family's envelope."""
-        reply: Reply = _folded(tool, call, arguments)
+        """Answer a call; it is noted in its session, timed and counted, whatever comes of it."""
+        began = time.perf_counter()
+        log.debug("%s called on %s", tool.name, call.connection.id)
+        reply = _answer(tool, call, arguments)
+        _note(tool, call, arguments, reply)
+        _record(tool, call, arguments, reply, (time.perf_counter() - began) * 1000)
         return reply
 
 
@@ -177,44 +189,20 @@ _declared: list[Tool] = []
 def tool(
     *,
     family: str,
-    method: str | None = None,
-    per_minute: int | None = None,
-    unlogged: tuple[str, ...] = (),
-    slow_ms: float | Callable[[Any], float] | None = None,
-    read_only: bool = True,
-    idempotent: bool = True,
-    destructive: bool = False,
     markdown: Callable[[Any, Any], str] | None = None,
     reading: Printer | None = None,
-    fit: Callable[[Any, int], Any] | None = None,
     into: list[Tool] = _declared,
+    **facts: Any,
 ) -> Callable[[Handler], Handler]:
-    """Declare a tool; `standard()` puts every declared one into a registry."""
+    """Declare a tool, with further facts as `Tool` names them; `standard()` puts every declared one into a registry."""
 
     def declare(handler: Handler) -> Handler:
         hints = get_type_hints(handler, include_extras=True)
         params = schema.params_struct(handler, hints, with_format=markdown is not None)
-        description = " ".join((handler.__doc__ or "").split())
-        into.append(
-            Tool(
-                name=handler.__name__,
-                method=method,
-                family=family,
-                description=description,
-                handler=handler,
-                params=params,
-                returns=hints["return"],
-                per_minute=per_minute,
-                unlogged=unlogged,
-                slow_ms=slow_ms,
-                read_only=read_only,
-                idempotent=idempotent,
-                destructive=destructive,
-                markdown=markdown,
-                fit=fit,
-                reading=reading or (None if markdown else print_record),
-            )
-        )
+        name, description = handler.__name__, " ".join((handler.__doc__ or "").split())
+        printer = reading or (None if markdown else print_record)
+        shown = {"markdown": markdown, "reading": printer, **facts}
+        into.append(Tool(name, family, description, handler, params, hints["return"], **shown))
         return handler
 
     return declare
@@ -231,22 +219,45 @@ def standard(selection: tuple[str, ...] = ()) -> Registry:
     return registry
 
 
-def _enveloped(inner: Step) -> Step:
-    """The edge: the one broad except. What the tool raised becomes its family's error; a bug is logged and said."""
+def _answer(tool: Tool, call: Call, arguments: Arguments) -> Reply:
+    """Validate, limit and invoke. This is the edge with the one broad except: what the tool raised becomes its family's
+    error; a bug is logged and said."""
+    try:
+        given = msgspec.structs.asdict(schema.validated(tool.params, arguments))
+        if tool.per_minute is not None:
+            call.connection.count(tool.name, tool.per_minute)
+        wanted_format = given.pop("format") if tool.markdown else None
+        value, given = _invoke(tool, call, given)
+        return FAMILIES[tool.family].success(value, _form(tool, call, wanted_format, given))
+    except CairnError as error:
+        return _failure(tool, call, arguments, error)
+    except Exception as error:
+        log.exception("%s failed", tool.name)
+        return _failure(tool, call, arguments, CairnError(printable(f"{type(error).__name__}: {error}")))
 
-    def step(tool: Tool, call: Call, arguments: Arguments) -> Reply:
-        family = FAMILIES[tool.family]
-        try:
-            value, wanted_format, params = inner(tool, call, arguments)
-            return family.success(value, _form(tool, call, wanted_format, params))
-        except CairnError as error:
-            return _failure(tool, call, arguments, error)
-        except Exception as error:
-            log.exception("%s failed", tool.name)
-            said = printable(f"{type(error).__name__}: {error}")
-            return _failure(tool, call, arguments, CairnError(said))
 
-    return step
+def _invoke(tool: Tool, call: Call, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Returns the value and the arguments. A cursor goes in as the place it names, and comes out bound to its query."""
+    if "cursor" not in given:
+        return tool.handler(call, **given), given
+    cursors = _cursors(tool, call, given)
+    bookmark = cursors.open(given["cursor"])
+    given = {**given, "cursor": bookmark.place if bookmark else None}
+    value = tool.handler(call, **given)
+    if bookmark is not None and bookmark.has_moved(call.sequence):
+        value = with_remark(value, MOVED)
+    following = getattr(value, "next_cursor", None)
+    if following is not None:
+        value = msgspec.structs.replace(value, next_cursor=cursors.seal(following, call.sequence))
+    return value, {**given, SEAL: lambda place: cursors.seal(place, call.sequence)}
+
+
+def _cursors(tool: Tool, call: Call, given: dict[str, Any]) -> Cursors:
+    project = call.project_in(given, tool.root_param)
+    others = {name: value for name, value in given.items() if name not in ("ref", tool.root_param)}
+    is_about_a_ref = "ref" in given or given.get("head_ref", "none") is None
+    ref = call.ref_for(project, given.get("ref")) if is_about_a_ref else None
+    return Cursors.of(tool.name, ascii(str(project.root)), ref, others)
 
 
 def _form(tool: Tool, call: Call, wanted: str | None, params: Mapping[str, Any]) -> Form:
@@ -261,16 +272,21 @@ def _failure(tool: Tool, call: Call, arguments: Arguments, error: CairnError) ->
 
 
 def _metadata(tool: Tool, call: Call, arguments: Arguments) -> dict[str, Any] | None:
-    """How the index stands that a failed call was about: as the tool saw it, else as it is found now."""
+    """How the index stands that a failed call was about: as the tool saw it, else as it is found now. The first that
+    can be found is told: by what the call names, by its project alone, by the served project."""
     if call.metadata is not None or not FAMILIES[tool.family].says_metadata:
         return call.metadata
-    return next((found for look in looks_at(tool, call, arguments) if (found := _or_none(look)) is not None), None)
+    given = arguments if isinstance(arguments, dict) else {}
+    ref = given["ref"] if isinstance(given.get("ref"), str) else None
+    looks = (_look(tool, call, *each) for each in ((given, ref), (given, LIVE), ({}, LIVE)))
+    return next((found for found in looks if found is not None), None)
 
 
-def _or_none(look: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
-    """What a look finds; an error must not be hidden behind another."""
+def _look(tool: Tool, call: Call, given: Mapping[str, Any], ref: str | None) -> dict[str, Any] | None:
+    """How the index stands; None where that cannot be learnt, since an error must not be hidden behind another."""
     try:
-        return look()
+        project = call.project_in(given, tool.root_param)
+        return standing(project.index, call.cancel, call.ref_for(project, ref)).metadata()
     except CairnError:
         return None
     except Exception:
@@ -278,109 +294,30 @@ def _or_none(look: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
         return None
 
 
-def _recorded(inner: Step) -> Step:
-    """Time, count and log; outside validation and limits, so that what they refuse is counted too."""
-
-    def step(tool: Tool, call: Call, arguments: Arguments) -> Reply:
-        began = time.perf_counter()
-        log.debug("%s called on %s", tool.name, call.connection.id)
-        reply: Reply = inner(tool, call, arguments)
-        elapsed_ms = (time.perf_counter() - began) * 1000
-        error = reply.error
-        most_ms = tool.slow_ms(arguments) if callable(tool.slow_ms) else tool.slow_ms
-        slow = most_ms is not None and elapsed_ms > most_ms
-        call.registry.metrics.record(
-            tool.metric,
-            elapsed_ms,
-            error=error.kind if error else None,
-            refused=isinstance(error, RateLimited),
-            slow=slow,
-        )
-        log.log(
-            logging.WARNING if slow else logging.INFO,
-            "%s",
-            tool.name,
-            extra={
-                "call": {
-                    "tool": tool.name, "door": call.door, "connection": call.connection.id, "success": error is None,
-                    "duration": round(elapsed_ms, 2), "size": len(reply.text), "error": error.kind if error else None,
-                    "arguments": redact.masked_arguments(_loggable(tool, arguments)), **_found(reply),
-                }
-            },
-        )  # fmt: skip
-        return reply
-
-    return step
+def _note(tool: Tool, call: Call, arguments: Arguments, reply: Reply) -> None:
+    """Note an answer in its session, behind the call: nothing that goes wrong there is the caller's. A command is no
+    connection, and has none."""
+    if reply.error is None and call.door != "cli":
+        given = {name: value for name, value in (arguments or {}).items() if name not in tool.unlogged}
+        call.registry.sessions.note(call.connection, call.projects, tool.name, given.get(tool.root_param), given)
 
 
-def _found(reply: Reply) -> dict[str, int]:
+def _record(tool: Tool, call: Call, arguments: Arguments, reply: Reply, elapsed_ms: float) -> None:
+    """Count and log a call, also one that was refused."""
+    kind = reply.error.kind if reply.error else None
+    most_ms = tool.slow_ms(arguments) if callable(tool.slow_ms) else tool.slow_ms
+    slow, refused = most_ms is not None and elapsed_ms > most_ms, isinstance(reply.error, RateLimited)
+    call.registry.metrics.record(tool.metric, elapsed_ms, error=kind, refused=refused, slow=slow)
     count = reply.value.get("totalMatches")
-    return {} if count is None else {"found": count}
+    facts = {
+        "tool": tool.name, "door": call.door, "connection": call.connection.id, "success": reply.error is None,
+        "duration": round(elapsed_ms, 2), "size": len(reply.text), "error": kind,
+        "arguments": redact.masked_arguments(_loggable(tool, arguments)), **({} if count is None else {"found": count}),
+    }  # fmt: skip
+    log.log(logging.WARNING if slow else logging.INFO, "%s", tool.name, extra={"call": facts})
 
 
 def _loggable(tool: Tool, arguments: Arguments) -> Arguments:
     if not isinstance(arguments, dict):
         return arguments
     return {name: value if name not in tool.unlogged else "…" for name, value in arguments.items()}
-
-
-def _noted(inner: Step) -> Step:
-    """Note what was answered in its session, behind the call: nothing that goes wrong there is the caller's. A command
-    is no connection, and has none."""
-
-    def step(tool: Tool, call: Call, arguments: Arguments) -> Reply:
-        reply: Reply = inner(tool, call, arguments)
-        if reply.error is None and call.door != "cli":
-            given = {name: value for name, value in (arguments or {}).items() if name not in tool.unlogged}
-            named = given.get("path" if tool.family == "index" else "workspace")
-            call.registry.sessions.note(call.connection, call.projects, tool.name, named, given)
-        return reply
-
-    return step
-
-
-def _validated(inner: Step) -> Step:
-    def step(tool: Tool, call: Call, arguments: Arguments) -> Any:
-        return inner(tool, call, schema.validated(tool.params, arguments))
-
-    return step
-
-
-def _paged(inner: Step) -> Step:
-    """A cursor goes in as the place it names, and comes out bound to the query it is given for."""
-
-    def step(tool: Tool, call: Call, params: Any) -> Any:
-        if "cursor" not in params.__struct_fields__:
-            return inner(tool, call, params)
-        cursors = cursors_of(tool, call, params)
-        bookmark = cursors.open(params.cursor)
-        inside = msgspec.structs.replace(params, cursor=bookmark.place if bookmark else None)
-        value, wanted_format, arguments = inner(tool, call, inside)
-        if bookmark is not None and bookmark.has_moved(call.sequence):
-            value = with_remark(value, MOVED)
-        following = getattr(value, "next_cursor", None)
-        if following is not None:
-            value = msgspec.structs.replace(value, next_cursor=cursors.seal(following, call.sequence))
-        return value, wanted_format, {**arguments, SEAL: lambda place: cursors.seal(place, call.sequence)}
-
-    return step
-
-
-def _limited(inner: Step) -> Step:
-    def step(tool: Tool, call: Call, params: Arguments) -> Any:
-        if tool.per_minute is not None:
-            call.connection.count(tool.name, tool.per_minute)
-        return inner(tool, call, params)
-
-    return step
-
-
-def _invoked(tool: Tool, call: Call, params: msgspec.Struct) -> tuple[Any, str | None, Mapping[str, Any]]:
-    arguments = {name: getattr(params, name) for name in params.__struct_fields__}
-    wanted_format = arguments.pop("format") if tool.markdown else None
-    return tool.handler(call, **arguments), wanted_format, arguments
-
-
-_WRAPPERS = (_recorded, _noted, _enveloped, _validated, _limited, _paged)
-_innermost: Step = _invoked
-_folded: Step = reduce(lambda inner, wrap: wrap(inner), reversed(_WRAPPERS), _innermost)

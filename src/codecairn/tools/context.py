@@ -8,12 +8,11 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from codecairn.errors import EmptyQuery
-from codecairn.index.standing import Standing, standing
 from codecairn.links import Linked, linked
 from codecairn.memory.search import Asked, Found, Searched, search_context
 from codecairn.project import Project
 from codecairn.tools import Call, context_text, tool
-from codecairn.tools.views import Ref, UnlistedRoot, looked_at, project_of
+from codecairn.tools.inquiry import Inquiry, Ref, UnlistedRoot, inquire, look, project_of
 from codecairn.types import Wire
 
 _SHORTEST_QUERY, _LONGEST_QUERY = 3, 500
@@ -92,35 +91,30 @@ def context_search(
     scope = _scope(call, own, projectScope)
     found = search_context(
         [own, *scope.projects], asked,
-        lambda project: looked_at(call, own, ref) if project is own else _stand(call, project),
-        lambda project: sessions.current(call.connection, project), sessions.clock(), scope.names,
+        lambda project: (inquire(call, own, ref) if project is own else look(call, project)).stands,
+        lambda project: sessions.current(call.connection, project), sessions.clock(), call.cancel,
+        scope.names,
     )  # fmt: skip
     ms = (time.perf_counter() - began) * 1000
     warnings = [*scope.warnings, *([_NOTHING_IN_COMMON] if asked.chunk_types and type != "all" else [])]
     now = sessions.clock()
     return ContextAnswer(
         results=[_result(each, now) for each in found.results], query=query, totalFound=found.total,
-        searchTime=round(ms, 1), metadata=_metadata(found, warnings),
+        searchTime=round(ms, 1), metadata=_metadata(own, found, warnings),
     )  # fmt: skip
 
 
-def _stand(call: Call, project: Project) -> Standing:
-    return standing(project.index, call.cancel, call.ref_for(project, None))
-
-
 def _scope(call: Call, project: Project, scope: str) -> Linked:
-    """What is searched besides the current project."""
+    """The projects to search besides the current one."""
     if scope == "current":
         return Linked()
     found = linked(project, call.projects)
     return found if found.projects or found.warnings else Linked(warnings=["No projects are linked to this one."])
 
 
-def _metadata(found: Searched, warnings: list[str]) -> dict[str, Any]:
+def _metadata(project: Project, found: Searched, warnings: list[str]) -> dict[str, Any]:
     is_cut = found.is_capped or len(found.results) < found.total
-    said = found.stands.metadata("truncated" if is_cut else "complete")
-    every = [*found.stands.warnings, *found.warnings, *warnings]
-    return {**said, "warnings": every} if every else said
+    return Inquiry(project, found.stands).metadata([*found.warnings, *warnings], is_cut=is_cut)
 
 
 def _result(found: Found, now: float) -> ContextResult:

@@ -1,4 +1,4 @@
-"""What context_search found, as Markdown: every result with its place, its worth and how that came about.
+"""The results of context_search as Markdown: each with its place, its score and how that came about.
 
 All results are shown. Where they would cost more than an answer may, each passage is cut to its share, and says so.
 """
@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from codecairn.budget import ORDINARY_COUNT, characters
 from codecairn.memory.boosts import DIGITS, TODAY, ago
 from codecairn.text import fenced, one_line
-from codecairn.tools.cut import budget
 
 _RULE = "\n\n---\n\n"
 _LONGEST_TITLE = 80
-_ORDINARY_COUNT = 10
 _LEAST_PASSAGE = 300
 
 
@@ -23,10 +22,10 @@ def answer(value: Any, params: Mapping[str, Any]) -> str:
     head += [f"_{one_line(warning)}_" for warning in value.metadata.get("warnings", ())]
     if not value.results:
         head.append("Nothing was found.")
-    room = budget(asked=params.get("limit", 0) > _ORDINARY_COUNT) - sum(map(len, head))
+    room = characters(asked=params.get("limit", 0) > ORDINARY_COUNT) - sum(map(len, head))
     sections = [_section(number, each, _facts(each)) for number, each in enumerate(value.results, 1)]
     fixed = sum(len(before) + len(after) for before, after in sections)
-    passages = _shared([each.content for each in value.results], room - fixed)
+    passages = _share([each.content for each in value.results], room - fixed)
     drawn = [
         "\n\n".join(filter(None, (before, _passage(each, part), after)))
         for each, part, (before, after) in zip(value.results, passages, sections, strict=True)
@@ -41,7 +40,7 @@ def _closing(value: Any) -> list[str]:
 
 
 def _section(number: int, each: Any, facts: list[str]) -> tuple[str, str]:
-    """What stands before a result's text, and what after."""
+    """The lines before a result's text, and those after."""
     title = one_line(each.name, _LONGEST_TITLE)
     heading = f"## Result {number}: {title} ({_where(each)}) [Score: {each.score:.2f}]"
     return f"{heading}\n\n" + "  \n".join(facts), "**Ranking Details**:\n" + "\n".join(_ranking(each))
@@ -94,18 +93,18 @@ def _passage(each: Any, text: str) -> str:
     return "\n".join(f"> {one_line(line)}".rstrip() for line in text.split("\n")) + more
 
 
-def _shared(contents: list[str], room: float) -> list[str]:
+def _share(contents: list[str], room: float) -> list[str]:
     """Each text as far as its share of the room goes, to the end of a line; what short ones leave, others get."""
     left, waiting = room, sorted(range(len(contents)), key=lambda at: len(contents[at]))
     parts = dict[int, str]()
     for done, at in enumerate(waiting):
         share = max(_LEAST_PASSAGE, int(left / (len(waiting) - done)))
-        parts[at] = _clipped(contents[at], share)
+        parts[at] = _clip(contents[at], share)
         left -= len(parts[at])
     return [parts[at] for at in range(len(contents))]
 
 
-def _clipped(text: str, most: int) -> str:
+def _clip(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     whole = text.rfind("\n", 0, most)

@@ -12,7 +12,6 @@ Whatever draws a text finds the seal beside the arguments, under `SEAL`.
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -59,14 +58,26 @@ class Cursors:
     def open(self, cursor: str | None) -> Bookmark | None:
         if cursor is None:
             return None
-        raw = _decoded(cursor)
-        if raw[:_QUERY] != self.query:
+        query, bookmark = _decode(cursor)
+        if query != self.query:
             raise _refusal("it is of another query: other arguments, or another tool, project or ref")
-        return Bookmark(_text(raw[_QUERY + _SEQUENCE :]), raw[_QUERY : _QUERY + _SEQUENCE])
+        return bookmark
 
     def seal(self, place: str, sequence: str = "") -> str:
         raw = self.query + _digest_of(sequence) + place.encode()
         return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+def with_remark(value: Any, remark: str) -> Any:
+    """The value with a remark where its kind has a place for one."""
+    if hasattr(value, "metadata"):
+        warnings = [*value.metadata.get("warnings", ()), remark]
+        return msgspec.structs.replace(value, metadata={**value.metadata, "warnings": warnings})
+    for name in ("warnings", "notes"):
+        if hasattr(value, name):
+            return msgspec.structs.replace(value, **{name: [*getattr(value, name), remark]})
+    said = f"{value.message}. {remark}" if value.message else remark
+    return msgspec.structs.replace(value, message=said)
 
 
 def _digest_of(sequence: str) -> bytes:
@@ -82,23 +93,15 @@ def offset_of(place: str | None) -> int:
     return int(place)
 
 
-def _decoded(cursor: str) -> bytes:
-    if not cursor.isascii() or len(cursor) > _LONGEST:
-        raise _unknown()
+def _decode(cursor: str) -> tuple[bytes, Bookmark]:
     try:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
+        place = raw[_QUERY + _SEQUENCE :].decode("ascii")
+    except ValueError:
         raise _unknown() from None
-    if len(raw) <= _QUERY + _SEQUENCE:
+    if not place or len(cursor) > _LONGEST:
         raise _unknown()
-    return raw
-
-
-def _text(raw: bytes) -> str:
-    try:
-        return raw.decode("ascii")
-    except UnicodeDecodeError:
-        raise _unknown() from None
+    return raw[:_QUERY], Bookmark(place, raw[_QUERY : _QUERY + _SEQUENCE])
 
 
 def _digest(raw: bytes, size: int) -> bytes:

@@ -1,4 +1,4 @@
-"""One budget for an answer: its value is cut to so many characters of JSON, what is left out is counted and named.
+"""Cuts an answer to its budget: its value is cut to so many characters of JSON, what is left out is counted and named.
 
 The leading rows stay, since every list begins with the most useful; long passages are shortened before rows go. What
 bare methods return, and what the shell asks for, stays whole.
@@ -12,16 +12,10 @@ from typing import Any
 
 import msgspec
 
+from codecairn.budget import room_for
 from codecairn.history.log import cursor_at
-from codecairn.reading import DEFAULT_CHARACTERS, MOST_CHARACTERS
-from codecairn.text import CHARACTERS_PER_TOKEN
 from codecairn.tools.cursor import SEAL, offset_of
 
-_ORDINARY_COUNT = 10
-_ORDINARY_MATCHES = 50
-_ORDINARY_ROWS = {"matches": _ORDINARY_MATCHES, "changes": _ORDINARY_MATCHES, "references": 20}
-"""How many rows tools give a caller who names no count."""
-_RANGES = ("startLine", "endLine", "includeDeps", "include_hunks")
 _LEAST_LINES = 2_000
 """Characters of a file's text that are shown however much else there is to say."""
 _NEXT = ("next_cursor", "nextCursor")
@@ -34,25 +28,6 @@ _PASSAGE_FIELDS = frozenset(
 )
 """Fields that hold a passage; what names a place is never cut."""
 _LONGEST_STRING = 2_000
-
-
-def budget(*, asked: bool) -> int:
-    """Characters that an answer may have."""
-    return MOST_CHARACTERS if asked else DEFAULT_CHARACTERS
-
-
-def room_for(fields: Mapping[str, Any], params: Mapping[str, Any]) -> int:
-    """Characters for this answer: by what its caller asked for. A tool that fills a budget of its caller's has kept to
-    it already."""
-    if "max_tokens" in params:
-        return min(MOST_CHARACTERS, int(params["max_tokens"] * CHARACTERS_PER_TOKEN))
-    return budget(asked=_is_asked(fields, params))
-
-
-def _is_asked(fields: Mapping[str, Any], params: Mapping[str, Any]) -> bool:
-    """Whether a caller asked for much: a count beyond the ordinary, lines, or more files than one."""
-    ordinary = next((count for name, count in _ORDINARY_ROWS.items() if name in fields), _ORDINARY_COUNT)
-    return max(params.get("limit") or 0, params.get("maxCount") or 0) > ordinary or any(map(params.get, _RANGES))
 
 
 def fitted(fields: dict[str, Any], params: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,7 +59,7 @@ def _cut(fields: dict[str, Any], params: Mapping[str, Any], room: int) -> dict[s
 def _with_fewer_lines(fields: dict[str, Any], room: int) -> dict[str, Any]:
     """A file first: whole, with the dependencies that fit beside it; or as many of its lines as fit."""
     dependencies = fields["dependencies"]
-    bare = {**fields, "dependencies": [_named_only(each) for each in dependencies]}
+    bare = {**fields, "dependencies": [_without_content(each) for each in dependencies]}
     left = room - len(encoded(bare))
     if left >= 0:
         share = left / max(1, len(dependencies))
@@ -93,10 +68,10 @@ def _with_fewer_lines(fields: dict[str, Any], room: int) -> dict[str, Any]:
 
 
 def _fitting(dependency: dict[str, Any], room: float) -> dict[str, Any]:
-    return dependency if len(encoded(dependency.get("content", ""))) <= room else _named_only(dependency)
+    return dependency if len(encoded(dependency.get("content", ""))) <= room else _without_content(dependency)
 
 
-def _named_only(dependency: dict[str, Any]) -> dict[str, Any]:
+def _without_content(dependency: dict[str, Any]) -> dict[str, Any]:
     if "content" not in dependency:
         return dependency
     return {**{name: part for name, part in dependency.items() if name != "content"}, "omitted": _NO_ROOM}
@@ -131,7 +106,9 @@ def _longest_list(fields: dict[str, Any]) -> str | None:
 
 def _with_fewer(fields: dict[str, Any], name: str, params: Mapping[str, Any], room: int) -> dict[str, Any]:
     pages = "count" in fields or "next_cursor" in fields
-    lists = _paged(fields) if "next_cursor" in fields else {name: fields[name]}
+    # One cursor counts along all lists side by side.
+    names = [each for each in fields if isinstance(fields[each], list)] if "next_cursor" in fields else [name]
+    lists = {each: fields[each] for each in names}
     closing = {"list": name, "shown": 0, "of": len(fields[name]), "cursor": None}
     longest = _cursor(fields, params, len(fields[name])) if pages else None
     rest = len(encoded({**fields, **{each: [] for each in lists}, "cut": {**closing, "cursor": longest}}))
@@ -151,11 +128,6 @@ def _cursor(fields: dict[str, Any], params: Mapping[str, Any], shown: int) -> st
     if "tip" in fields:
         return str(params[SEAL](cursor_at(fields["tip"], fields["offset"] + shown)))
     return str(params[SEAL](str(offset_of(params["cursor"]) + shown)))
-
-
-def _paged(fields: dict[str, Any]) -> dict[str, list[Any]]:
-    """The lists that one cursor counts along, side by side."""
-    return {name: value for name, value in fields.items() if isinstance(value, list)}
 
 
 def _with_short_passages(value: Any, longest: int) -> Any:

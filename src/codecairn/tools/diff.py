@@ -1,4 +1,4 @@
-"""What a branch changed, told by symbol."""
+"""The changes of a branch, by symbol."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from codecairn.project import Project
 from codecairn.reading.changes import print_changes
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.identity import stable_id, symbol_id
-from codecairn.resolve.references import Reference, references_to
+from codecairn.resolve.references import references_to
 from codecairn.resolve.values import Definition
 from codecairn.roles import is_test
 from codecairn.source.refs import default_branch, tip_of
@@ -34,10 +34,10 @@ from codecairn.store.view import FileRow, View
 from codecairn.text import number_of
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
+from codecairn.tools.inquiry import Inquiry, Workspace, clamp, inquire, project_of
 from codecairn.tools.nearby import unmatched
 from codecairn.tools.readiness import Patience
 from codecairn.tools.references import symbol_around
-from codecairn.tools.views import Workspace, clamped, looked_at, newest, project_of, unindexed
 
 _MOST_CHANGES = 1000
 _UNINDEXED = -1
@@ -71,16 +71,13 @@ class Lines(Struct, frozen=True):
     end: int
 
 
-class _Change(Struct, frozen=True, kw_only=True):
+class ChangedSymbol(Struct, frozen=True, kw_only=True, omit_defaults=True):
     symbol: str
     change_type: ChangeType
     before: SymbolRecord | None
     after: SymbolRecord | None
     path: str
     lines: Lines
-
-
-class ChangedSymbol(_Change, frozen=True, kw_only=True, omit_defaults=True):
     moved_from: str | None = None
     renamed_from: str | None = None
     signature_changed: bool = False
@@ -95,7 +92,7 @@ class ChangedSymbol(_Change, frozen=True, kw_only=True, omit_defaults=True):
     hunk: list[str] = []
 
 
-class _Compared(Struct, frozen=True, kw_only=True):
+class DiffContext(Struct, frozen=True, kw_only=True):
     base_ref: str
     head_ref: str
     merge_base_commit: str
@@ -105,9 +102,6 @@ class _Compared(Struct, frozen=True, kw_only=True):
     file_changes: list[ChangedFile]
     metadata: dict[str, Any]
     next_cursor: str | None = None
-
-
-class DiffContext(_Compared, frozen=True, kw_only=True):
     files_without_symbols: int = 0
     """Changed files in which no symbol changed: documents, data, layout."""
     omitted_files: int = 0
@@ -130,27 +124,27 @@ def diff_context(
     project = project_of(call, workspace)
     filters = Filters(path_filter=checked_path(path_filter)) if path_filter else Filters()
     offset = offset_of(cursor)
-    limit, clamping = clamped(limit, _MOST_CHANGES)
+    limit, clamping = clamp(limit, _MOST_CHANGES)
     patience = Patience(call)
-    base = _indexed(call, project, base_ref or _default(call, project), patience)
+    base = _side(call, project, base_ref or _default(call, project), patience)
     asked = head_ref or call.connection.refs.get(project.root) or "HEAD"
-    head = _indexed(call, project, asked, patience)
+    head = _side(call, project, asked, patience)
     parted = _merge_base(call, project, base.layer, head.layer)
-    changed, all_rows = _compared(call, project, parted, head)
+    changed, all_rows = _compare(call, project, parted, head)
     files = [each for each in changed.files if _is_wanted(filters, each.path, each.old_path)]
     rows = [each for each in all_rows if _is_wanted(filters, *_paths(each))]
     if not files and head.has_calls:
-        clamping += newest(head.stands, project, lambda view: unmatched(view, filters)) or []
+        clamping += head.inquiry.answer(lambda view: unmatched(view, filters)) or []
     page = rows[offset : offset + limit]
     more = offset + limit < len(rows)
-    at_base, is_base_whole = _callers(call, project, base, [each.before for each in page])
-    at_head, is_head_whole = _callers(call, project, head, [each.after for each in page])
+    at_base, is_base_whole = _callers(call, base, [each.before for each in page])
+    at_head, is_head_whole = _callers(call, head, [each.after for each in page])
     clamping += [_NOT_COUNTED] if not (is_base_whole and is_head_whole) else []
-    shown = _shown_files(files, rows, page, limit, is_first=offset == 0)
+    shown = _page_files(files, rows, page, limit, is_first=offset == 0)
     silent = len(files) - len({each.path for each in files} & _all_paths(rows))
     return DiffContext(
-        base_ref=base.stands.ref,
-        head_ref=LIVE if asked == LIVE else head.stands.ref,
+        base_ref=base.ref,
+        head_ref=LIVE if asked == LIVE else head.ref,
         merge_base_commit=parted,
         affected_files=len(files),
         total_changes=len(rows),
@@ -158,7 +152,7 @@ def diff_context(
         file_changes=[_file(each) for each in shown],
         files_without_symbols=silent,
         omitted_files=max(0, silent - limit),
-        metadata=_metadata(base.stands, head.stands, changed, clamping, more=more),
+        metadata=_metadata(base.inquiry, head.inquiry, changed, clamping, more=more),
         next_cursor=str(offset + limit) if more else None,
     )
 
@@ -179,7 +173,7 @@ def _weight(changed: Changed, rows: list[SymbolChange]) -> int:
     return texts + _ROW_BYTES * (len(rows) + len(changed.files))
 
 
-def _shown_files(
+def _page_files(
     files: list[Compared], rows: list[SymbolChange], page: list[SymbolChange], limit: int, *, is_first: bool
 ) -> list[Compared]:
     """The files of a page's symbols; on the first page also those in which no symbol changed, as far as the limit
@@ -193,7 +187,7 @@ def _all_paths(rows: list[SymbolChange]) -> set[str]:
     return {path for each in rows for path in _paths(each)}
 
 
-def _compared(call: Call, project: Project, parted: str, head: _Indexed) -> _Comparison:
+def _compare(call: Call, project: Project, parted: str, head: _RefSide) -> _Comparison:
     key = (str(head.store.path), parted, head.layer.id, head.layer.generation, head.layer.head)
     found = _compared_commits.get(key) if head.layer.name else None
     if found is None:
@@ -204,27 +198,34 @@ def _compared(call: Call, project: Project, parted: str, head: _Indexed) -> _Com
     return found
 
 
-class _Indexed(NamedTuple):
-    stands: Standing
+class _RefSide(NamedTuple):
+    """One of the two refs, with what is indexed of it."""
+
+    inquiry: Inquiry
     store: IndexStore
     layer: Layer
+
+    @property
+    def ref(self) -> str:
+        return self.inquiry.stands.ref
 
     @property
     def has_calls(self) -> bool:
         return self.layer.id != _UNINDEXED
 
 
-def _indexed(call: Call, project: Project, ref: str, patience: Patience) -> _Indexed:
+def _side(call: Call, project: Project, ref: str, patience: Patience) -> _RefSide:
     try:
-        stands = looked_at(call, project, ref, patience)
+        inquiry = inquire(call, project, ref, patience)
     except OverlayNotReady as error:
         return _as_git_has_it(call, project, ref, error)
-    if stands.layer is None or stands.opened is None:
-        raise unindexed(project, stands)
-    return _Indexed(stands, stands.opened.store, stands.layer)
+    layer, opened = inquiry.stands.layer, inquiry.stands.opened
+    if layer is None or opened is None:
+        raise inquiry.not_indexed()
+    return _RefSide(inquiry, opened.store, layer)
 
 
-def _as_git_has_it(call: Call, project: Project, ref: str, error: OverlayNotReady) -> _Indexed:
+def _as_git_has_it(call: Call, project: Project, ref: str, error: OverlayNotReady) -> _RefSide:
     """A ref that is still being indexed: its symbols can be compared, and who calls them is not known yet."""
     opened = project.index.opened()
     like = opened.store.checkout(str(project.root)) if opened is not None else None
@@ -234,7 +235,7 @@ def _as_git_has_it(call: Call, project: Project, ref: str, error: OverlayNotRead
     layer = replace(like, id=_UNINDEXED, root="", name=tip.name, head=tip.commit, base=None, generation=0)
     note = f"{error.message}: its callers are not counted yet"
     stands = Standing("syncing", "ready", "compatible", tip.name, opened, layer, [note])
-    return _Indexed(stands, opened.store, layer)
+    return _RefSide(Inquiry(project, stands, call.cancel), opened.store, layer)
 
 
 def _default(call: Call, project: Project) -> str:
@@ -265,25 +266,23 @@ class _Calls(NamedTuple):
     nearest: list[str]
 
 
-def _callers(
-    call: Call, project: Project, side: _Indexed, places: list[Place | None]
-) -> tuple[list[_Calls | None], bool]:
-    """Who calls each in what a ref shows, and whether all were counted; None where it is not there, nothing that is
-    called, or not counted."""
+def _callers(call: Call, side: _RefSide, places: list[Place | None]) -> tuple[list[_Calls | None], bool]:
+    """The calls of each symbol at a ref, and whether all were counted; None where the symbol is not there, cannot be
+    called, or was not counted."""
 
     if not side.has_calls:
         return [None] * len(places), True
 
     def answer(view: View) -> tuple[list[_Calls | None], bool]:
         engine = Engine(view, call.cancel)
-        found = (_found(view, place) if place is not None else None for place in places)
+        found = (_definition(view, place) if place is not None else None for place in places)
         counts = [_calls(engine, each) if each is not None else None for each in found]
         return counts, not engine.budget.unreached
 
-    return newest(side.stands, project, answer) or ([None] * len(places), True)
+    return side.inquiry.answer(answer) or ([None] * len(places), True)
 
 
-def _found(view: View, place: Place) -> Definition | None:
+def _definition(view: View, place: Place) -> Definition | None:
     row, file = place.symbol, view.file_at(place.version.path)
     if file is None or row.kind not in CALLABLE:
         return None
@@ -302,7 +301,7 @@ def _calls(engine: Engine, target: Definition) -> _Calls | None:
     here = engine.scope(target.file).row.path
     calls = [each for each in found.references if each.kind == "calls"]
     ordered = sorted(calls, key=lambda each: _distance(engine.scope(each.file).row.path, here))
-    names = dict.fromkeys(_name(engine, each) for each in ordered)
+    names = dict.fromkeys(symbol_around(engine, each.file, each.symbol).qualified_name for each in ordered)
     return _Calls(len(calls), list(names)[:_NEAREST])
 
 
@@ -310,11 +309,6 @@ def _distance(path: str, here: str) -> tuple[bool, int, str]:
     """Code before tests, and what shares more of the path first."""
     shared = len(posixpath.commonpath([path, here]).split("/")) if "/" in path and "/" in here else 0
     return is_test(path), -shared - (path == here), path
-
-
-def _name(engine: Engine, each: Reference) -> str:
-    around = symbol_around(engine, each.file, each.symbol)
-    return around.qualified_name
 
 
 def _row(
@@ -363,17 +357,14 @@ def _file(change: Compared) -> ChangedFile:
     )
 
 
-def _metadata(base: Standing, head: Standing, changed: Changed, clamping: list[str], *, more: bool) -> dict[str, Any]:
-    said = head.metadata("truncated" if more else "complete")
-    if head.freshness == "fresh":
-        said["freshness_status"] = base.freshness
+def _metadata(base: Inquiry, head: Inquiry, changed: Changed, clamping: list[str], *, more: bool) -> dict[str, Any]:
+    freshness = [head.stands.freshness, base.stands.freshness]
     lacking = sum(each.reason == MISSING for each in changed.files)
-    warnings = [*dict.fromkeys([*base.warnings, *head.warnings]), *clamping]
+    warnings = [*dict.fromkeys([*base.stands.warnings, *head.stands.warnings]), *clamping]
     if lacking:
-        said["result_completeness"] = "partial"
         warnings.append(f"{number_of(lacking, 'file')} could not be compared: this clone lacks their contents")
-    if base.freshness == "syncing" or head.freshness == "syncing":
-        said["freshness_status"] = "syncing"
     if changed.withheld:
         warnings.append(f"{number_of(changed.withheld, 'changed file')} not shown: secret or internal")
+    least = "syncing" if "syncing" in freshness else next((each for each in freshness if each != "fresh"), "fresh")
+    said = head.metadata(is_cut=more, is_whole=not lacking, freshness_status=least)
     return {**said, "warnings": warnings} if warnings else said

@@ -15,17 +15,18 @@ instead, by the tool's printer; the value is the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
+from codecairn.budget import room_for
 from codecairn.errors import CairnError, InvalidInput
-from codecairn.index.standing import PROTOCOL_VERSION
+from codecairn.index.standing import LIVE, Standing
 from codecairn.reading import Printer, Reading
 from codecairn.reading.errors import print_error
 from codecairn.tools.cursor import SEAL, offset_of
-from codecairn.tools.cut import encoded, fitted, room_for
+from codecairn.tools.cut import encoded, fitted
 
 Markdown = Callable[[Any, Mapping[str, Any]], str]
 
@@ -115,15 +116,37 @@ class RefsError(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any]
 
 
+Metadata = dict[str, Any]
+NOT_INDEXED: Metadata = Standing("stale", "not_indexed", "not_indexed", LIVE).metadata()
+"""True while no index exists; a tool that answers from an index says its own."""
+
+
 @dataclass(frozen=True)
 class Family:
-    success: Callable[[Any, Form], Reply]
-    failure: Callable[[CairnError, str, dict[str, Any] | None], Reply]
+    fault: Callable[[CairnError, str, Metadata | None], dict[str, Any]]
+    """Makes the value of an error, from the tool's name and how the index stands."""
     error_form: Any
+    is_prose: bool = False
+    """Whether the text of an error is prose instead of JSON."""
+    is_rpc_error: bool = False
+    has_metadata: bool = False
+    """Whether every value says how the index stands."""
     says_metadata: bool = False
-    """Whether its errors say how the index stands."""
-    added: dict[str, Any] = field(default_factory=dict)
-    """Properties the envelope adds to every value, as schemas."""
+    """Whether its errors say so too."""
+
+    @property
+    def extra_properties(self) -> dict[str, Any]:
+        """Properties the envelope adds to every value, as schemas."""
+        return {"metadata": {"type": "object"}} if self.has_metadata else {}
+
+    def success(self, value: Any, form: Form) -> Reply:
+        fields = {**({"metadata": NOT_INDEXED} if self.has_metadata else {}), **msgspec.to_builtins(value)}
+        structured = form.fitted(value, fields)
+        return Reply(form.text_of(value, fields, structured), fields, structured)
+
+    def failure(self, error: CairnError, tool: str, metadata: Metadata | None) -> Reply:
+        said = self.fault(error, tool, metadata)
+        return Reply(_prose(error) if self.is_prose else encoded(said), said, said, error, self.is_rpc_error)
 
 
 def rpc_error(error: CairnError) -> RpcError:
@@ -133,33 +156,18 @@ def rpc_error(error: CairnError) -> RpcError:
     return RpcError(code=error.number, message=f"{error.title}: {error.message}. {error.remedy}", data=data)
 
 
-def _value(value: Any, form: Form) -> Reply:
-    return _shown(value, msgspec.to_builtins(value), form)
+def _prose(error: CairnError) -> str:
+    return f"Error: {error.kind}\n\nDetails: {error.message}\n\nSuggestion: {error.remedy}"
 
 
-def _value_with_metadata(value: Any, form: Form) -> Reply:
-    return _shown(value, {"metadata": unindexed_metadata(), **msgspec.to_builtins(value)}, form)
-
-
-def _shown(value: Any, fields: dict[str, Any], form: Form) -> Reply:
-    structured = form.fitted(value, fields)
-    return Reply(form.text_of(value, fields, structured), fields, structured)
-
-
-def _history_error(error: CairnError, tool: str, metadata: dict[str, Any] | None) -> Reply:
-    del tool, metadata
-    text = f"Error: {error.kind}\n\nDetails: {error.message}\n\nSuggestion: {error.remedy}"
+def _history_fault(error: CairnError, *_: Any) -> dict[str, Any]:
     fault = HistoryFault(
         type=error.kind, code=error.code, message=error.message, suggestion=error.remedy, data=error.data
     )
-    return _failed(text, msgspec.to_builtins(HistoryError(error=fault)), error)
+    return _fields(HistoryError(error=fault))
 
 
-def _failed(text: str, said: dict[str, Any], error: CairnError, *, as_rpc_error: bool = False) -> Reply:
-    return Reply(text, said, said, error, as_rpc_error)
-
-
-def _files_error(error: CairnError, tool: str, metadata: dict[str, Any] | None) -> Reply:
+def _files_fault(error: CairnError, tool: str, metadata: Metadata | None) -> dict[str, Any]:
     del metadata
     said: dict[str, Any] = {"error": error.message, **error.data, "code": error.code, "suggestion": error.remedy}
     if type(error) is InvalidInput:
@@ -168,64 +176,42 @@ def _files_error(error: CairnError, tool: str, metadata: dict[str, Any] | None) 
         said["error"] = "Permission denied"
     elif type(error) is CairnError:
         said["tool"] = tool
-    return _failed(encoded(said), said, error)
+    return said
 
 
-def _context_error(error: CairnError, tool: str, metadata: dict[str, Any] | None) -> Reply:
+def _context_fault(error: CairnError, tool: str, metadata: Metadata | None) -> dict[str, Any]:
     """An argument of the wrong form is told as in files; what a tool itself found wrong with one, in its own words."""
-    text = _history_error(error, tool, metadata).text
-    said = _files_error(error, tool, metadata).value
-    if isinstance(error, InvalidInput) and type(error) is not InvalidInput:
-        said["error"] = error.message
-    return _failed(text, said, error)
+    said = _files_fault(error, tool, metadata)
+    is_special = isinstance(error, InvalidInput) and type(error) is not InvalidInput
+    return {**said, "error": error.message} if is_special else said
 
 
-def _numbered_error(error: CairnError, tool: str, *, as_rpc_error: bool) -> Reply:
-    del tool
-    said = msgspec.to_builtins(NumberedError(error=rpc_error(error)))
-    return _failed(encoded(said), said, error, as_rpc_error=as_rpc_error)
+def _rpc_fault(error: CairnError, *_: Any) -> dict[str, Any]:
+    return _fields(NumberedError(error=rpc_error(error)))
 
 
-def _index_error(error: CairnError, tool: str, metadata: dict[str, Any] | None) -> Reply:
-    del metadata
-    return _numbered_error(error, tool, as_rpc_error=True)
-
-
-def _catalog_error(error: CairnError, tool: str, metadata: dict[str, Any] | None) -> Reply:
-    del metadata
-    return _numbered_error(error, tool, as_rpc_error=False)
-
-
-def _refs_error(error: CairnError, tool: str, metadata: dict[str, Any] | None) -> Reply:
+def _refs_fault(error: CairnError, tool: str, metadata: Metadata | None) -> dict[str, Any]:
     del tool
     fault = RefsFault(code=error.code, message=error.message, data={**error.data, "remedy": error.remedy})
-    said = msgspec.to_builtins(RefsError(error=fault, metadata=metadata or unindexed_metadata()))
-    return _failed(encoded(said), said, error)
+    return _fields(RefsError(error=fault, metadata=metadata or NOT_INDEXED))
 
 
-def unindexed_metadata() -> dict[str, Any]:
-    """What is true while no index exists; a tool that answers from an index says its own."""
-    return {
-        "cruxe_protocol_version": PROTOCOL_VERSION, "freshness_status": "stale", "indexing_status": "not_indexed",
-        "result_completeness": "partial", "ref": "live", "schema_status": "not_indexed",
-    }  # fmt: skip
+def _fields(value: msgspec.Struct) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(value)
+    return fields
 
-
-_METADATA = {"metadata": {"type": "object"}}
 
 FAMILIES: dict[str, Family] = {
-    "history": Family(_value, _history_error, HistoryError),
-    "context": Family(_value, _context_error, FilesError),
-    "files": Family(_value, _files_error, FilesError),
-    "index": Family(_value_with_metadata, _index_error, NumberedError, added=_METADATA),
-    "catalog": Family(_value, _catalog_error, NumberedError),
-    "refs": Family(_value_with_metadata, _refs_error, RefsError, says_metadata=True, added=_METADATA),
+    "history": Family(_history_fault, HistoryError, is_prose=True),
+    "context": Family(_context_fault, FilesError, is_prose=True),
+    "files": Family(_files_fault, FilesError),
+    "index": Family(_rpc_fault, NumberedError, is_rpc_error=True, has_metadata=True),
+    "catalog": Family(_rpc_fault, NumberedError),
+    "refs": Family(_refs_fault, RefsError, has_metadata=True, says_metadata=True),
 }
 
 
 def reading_error(reply: Reply) -> Reply:
     """An error said for reading; those that are prose already stay as they are."""
     assert reply.error is not None
-    if not reply.text.startswith("{"):
-        return reply
-    return Reply(print_error(reply.error), reply.value, reply.structured, reply.error, reply.as_rpc_error)
+    return reply if not reply.text.startswith("{") else replace(reply, text=print_error(reply.error))

@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, structs
 
+from codecairn.budget import characters
 from codecairn.errors import CairnError, OverlayNotReady, ParseFailed, RefNotFound
 from codecairn.files.read import FileText, extent_of, numbered, read_at, read_here
-from codecairn.index.standing import LIVE, Standing
+from codecairn.index.standing import LIVE
 from codecairn.parse.deadline import SlowParse
 from codecairn.parse.tags import Imports, extract, imports_in
 from codecairn.paths import module_name
@@ -23,10 +24,10 @@ from codecairn.roles import main_role
 from codecairn.source.refs import resolve
 from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
-from codecairn.tools.cut import budget, encoded
+from codecairn.tools.cut import encoded
+from codecairn.tools.inquiry import Inquiry, Ref, UnlistedRoot, inquire, project_of
 from codecairn.tools.nearby import suggesting_paths
 from codecairn.tools.outline import OutlineSymbol, nested_symbols
-from codecairn.tools.views import Ref, UnlistedRoot, looked_at, newest, project_of
 
 _MOST_DEPENDENCIES = 200
 _MOST_CHARACTERS = 500_000
@@ -98,10 +99,10 @@ def read_file(
         file = reader.read(path)
     extent = extent_of(file, startLine, endLine)
     shown = file.lines[extent.first - 1 : extent.last]
-    loaded = _loaded(reader, file) if includeDeps and maxDepth else _Loaded()
-    _noted(call, file.path)
+    loaded = _load_imports(reader, file) if includeDeps and maxDepth else _LoadedImports()
+    call.connection.recent_files.append(file.path)
     is_part = startLine is not None or endLine is not None
-    is_long = not is_part and len(file.text) > budget(asked=includeDeps)
+    is_long = not is_part and len(file.text) > characters(asked=includeDeps)
     return ReadFile(
         file=ReadText(
             path=file.path, content=numbered(shown, extent.first) if lineNumbers else "".join(shown), size=file.size,
@@ -126,11 +127,6 @@ def _outline(file: FileText) -> list[OutlineSymbol]:
     top = [structs.replace(each, children=[]) for each in symbols]
     sizes = accumulate(len(encoded(each)) + 1 for each in top)
     return [each for each, size in zip(top, sizes, strict=True) if size <= _MOST_OUTLINE]
-
-
-def _noted(call: Call, path: str) -> None:
-    """The one place where a successful read is noted."""
-    call.connection.recent_files.append(path)
 
 
 def commit_for(call: Call, project: Project, ref: str | None) -> str:
@@ -169,44 +165,39 @@ def _facts(reader: _Reader, file: FileText) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class _Loaded:
+class _LoadedImports:
     dependencies: list[Dependency] = field(default_factory=list)
     external: list[str] = field(default_factory=list)
     unresolved: list[str] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
-def _loaded(reader: _Reader, file: FileText) -> _Loaded:
+def _load_imports(reader: _Reader, file: FileText) -> _LoadedImports:
     imports = _imports(file)
-    stands, missing = _indexed(reader)
+    inquiry, missing = _inquire(reader)
     if imports is None:
-        return _Loaded(metadata=stands.metadata())
+        return _LoadedImports(metadata=inquiry.metadata())
     row = FileRow(-1, file.path, file.language, imports.package, len(file.lines))
-    found = newest(stands, reader.project, lambda view: _resolved(view, row, imports))
+    found = inquiry.answer(lambda view: _resolve(view, row, imports))
     if found is None:
         modules = list(dict.fromkeys(each.module for each in imports.names if each.module))
-        return _Loaded(
-            unresolved=modules, metadata=_warned(stands, ["The imports were not resolved: there is no index to ask."])
-        )
-    dependencies = list(_dependencies(reader, found.paths[:_MOST_DEPENDENCIES]))
-    left_out = len(found.paths) - len(dependencies)
+        remark = "The imports were not resolved: there is no index to ask."
+        return _LoadedImports(unresolved=modules, metadata=inquiry.metadata([remark]))
+    paths, external, unresolved = found
+    dependencies = list(_dependencies(reader, paths[:_MOST_DEPENDENCIES]))
+    left_out = len(paths) - len(dependencies)
     warnings = [*missing, *_remarks(imports, left_out)]
     is_cut = left_out > 0 or any(each.omitted == _NO_ROOM for each in dependencies)
-    return _Loaded(dependencies, found.external, found.unresolved, _warned(stands, warnings, is_cut=is_cut))
+    return _LoadedImports(dependencies, external, unresolved, inquiry.metadata(warnings, is_cut=is_cut))
 
 
-def _warned(stands: Standing, warnings: list[str], *, is_cut: bool = False) -> dict[str, Any]:
-    said = stands.metadata("truncated" if is_cut else "complete")
-    return {**said, "warnings": [*stands.warnings, *warnings]} if warnings else said
-
-
-def _indexed(reader: _Reader) -> tuple[Standing, list[str]]:
-    """The index of the ref that is read; where there is none that of the working tree, which is said."""
+def _inquire(reader: _Reader) -> tuple[Inquiry, list[str]]:
+    """Ask the index of the ref that is read; where there is none ask that of the working tree, and say so."""
     try:
-        return looked_at(reader.call, reader.project, reader.ref), []
+        return inquire(reader.call, reader.project, reader.ref), []
     except (RefNotFound, OverlayNotReady) as error:
         remark = f"{error.message}: the imports were resolved by the index of the working tree."
-        return looked_at(reader.call, reader.project, LIVE), [remark]
+        return inquire(reader.call, reader.project, LIVE), [remark]
 
 
 def _remarks(imports: Imports, left_out: int) -> list[str]:
@@ -219,41 +210,32 @@ def _remarks(imports: Imports, left_out: int) -> list[str]:
 
 
 def _imports(file: FileText) -> Imports | None:
-    """What a file says it imports; None where its language has no imports that are known."""
+    """The imports of a file; None where its language has none that are known."""
     if file.grammar is None:
         return None
     try:
         imports = imports_in(file.grammar, file.text.encode(), seconds=_PARSE_S)
     except SlowParse:
-        raise _unparsed(file, f"parsing took over {_PARSE_S:g} s") from None
+        raise ParseFailed(
+            "Failed to parse imports", path=file.path, details=f"parsing took over {_PARSE_S:g} s"
+        ) from None
     # What a preprocessor includes stands on lines of its own, whatever the grammar makes of the macros around them.
     if imports.errors.line and rules_of(file.language).rules.imports != "include":
         last = max((each.line for each in imports.names), default=0)
         if imports.errors.share > _BROKEN_SHARE or imports.errors.line <= last:
-            raise _unparsed(file, f"Syntax error at line {imports.errors.line}")
+            raise ParseFailed(
+                "Failed to parse imports", path=file.path, details=f"Syntax error at line {imports.errors.line}"
+            )
     return imports
 
 
-def _unparsed(file: FileText, details: str) -> ParseFailed:
-    return ParseFailed("Failed to parse imports", path=file.path, details=details)
-
-
-@dataclass(frozen=True)
-class _Resolved:
-    paths: list[str]
-    external: list[str]
-    unresolved: list[str]
-
-
-def _resolved(view: View, row: FileRow, imports: Imports) -> _Resolved:
+def _resolve(view: View, row: FileRow, imports: Imports) -> tuple[list[str], list[str], list[str]]:
+    """The paths that a file imports, the modules outside the project, and those of the project that are not there."""
     found = imported(view, row, imports.names)
     known = {each.module for each, files in found if files}
     outside = list(dict.fromkeys(each.module for each, _ in found if each.module not in known))
-    return _Resolved(
-        list(dict.fromkeys(file.path for _, files in found for file in files)),
-        [module for module in outside if not _is_own(module)],
-        [module for module in outside if _is_own(module)],
-    )
+    paths = list(dict.fromkeys(file.path for _, files in found for file in files))
+    return paths, [each for each in outside if not _is_own(each)], [each for each in outside if _is_own(each)]
 
 
 def _is_own(module: str) -> bool:
@@ -267,13 +249,12 @@ _NO_ROOM = "too much text for one answer; read it by itself"
 def _dependencies(reader: _Reader, paths: list[str]) -> Iterator[Dependency]:
     room = _MOST_CHARACTERS
     for path in paths:
+        content, omitted = None, ""
         try:
-            text = reader.read(path).text
+            content = reader.read(path).text
         except CairnError as error:
-            yield Dependency(path=path, type="import", level=1, omitted=error.message)
-            continue
-        if len(text) > room:
-            yield Dependency(path=path, type="import", level=1, omitted=_NO_ROOM)
-            continue
-        room -= len(text)
-        yield Dependency(path=path, type="import", level=1, content=text)
+            omitted = error.message
+        if content is not None and len(content) > room:
+            content, omitted = None, _NO_ROOM
+        room -= len(content or "")
+        yield Dependency(path=path, type="import", level=1, content=content, omitted=omitted)

@@ -9,20 +9,19 @@ import msgspec
 from msgspec import Meta
 
 from codecairn import history
+from codecairn.budget import DEFAULT_CHARACTERS, MOST_CHARACTERS, ORDINARY_COUNT, characters
 from codecairn.history.blame import BlameQuery
 from codecairn.history.diff import DiffQuery
 from codecairn.history.log import LogQuery
-from codecairn.reading import DEFAULT_CHARACTERS, MOST_CHARACTERS, Printer
+from codecairn.reading import Printer
 from codecairn.tools import Call, render, tool
 from codecairn.tools.cursor import Cursor
+from codecairn.tools.inquiry import UnlistedRoot, project_of
 from codecairn.tools.nearby import suggesting_paths
-from codecairn.tools.views import UnlistedRoot, project_of
 from codecairn.types import Blame, CommitList, Diff
 
 # The bound is in the schema; breaking it is answered with the range itself rather than with the schema's words.
 LineNumber = Annotated[int | None, Meta(extra_json_schema={"minimum": 1})]
-
-_ORDINARY_COUNT = 10
 
 # As many as can fit an answer's text, of a file that few commits wrote, and its value.
 _MOST_LINES, _MOST_LINES_ASKED = 120, 280
@@ -50,7 +49,7 @@ def git_log(
     project = project_of(call, workspace)
     with suggesting_paths(project, filePath, call.cancel):
         found = history.log(project.git, project.guard, query, call.cancel)
-    return history.commit_page(found, MOST_CHARACTERS if maxCount > _ORDINARY_COUNT else DEFAULT_CHARACTERS)
+    return history.commit_page(found, characters(asked=maxCount > ORDINARY_COUNT))
 
 
 @tool(family="history", markdown=render.blame, reading=_printer(Blame, render.blame_runs), fit=history.blame_page)

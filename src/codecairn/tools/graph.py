@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct, structs
 
+from codecairn.budget import characters
 from codecairn.errors import NoEdgesAvailable
-from codecairn.index.standing import Standing
-from codecairn.names.kinds import SHORT_KINDS
 from codecairn.names.qualified import module_of, qualified_name
 from codecairn.reading.references import print_graph
 from codecairn.resolve.calls import Calls, Direction, Edge, Node, Walk
@@ -21,11 +19,11 @@ from codecairn.resolve.values import Definition
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
-from codecairn.tools.cut import budget
+from codecairn.tools.inquiry import Inquiry, Ref, Workspace, inquire, project_of
 from codecairn.tools.nearby import suggesting_names
-from codecairn.tools.references import ReferredSymbol, bounded, referred, weigh
+from codecairn.tools.references import NOT_ALL, ReferredSymbol, referred, weigh
+from codecairn.tools.symbol_fields import symbol_fields
 from codecairn.tools.symbols import SymbolName, check_name
-from codecairn.tools.views import Ref, Workspace, looked_at, newest, project_of, unindexed
 
 _ROW = 110
 """Characters of an edge or of a node, beside its names."""
@@ -78,8 +76,7 @@ def get_call_graph(
     ref: Ref = None,
 ) -> CallGraph:
     """Who calls a function and what it calls, up to `depth` calls away. Use it to see what a change reaches."""
-    project = project_of(call, workspace)
-    stands = looked_at(call, project, ref)
+    inquiry = inquire(call, project_of(call, workspace), ref)
     check_name(symbol_name)
     offset = offset_of(cursor)
 
@@ -89,39 +86,31 @@ def get_call_graph(
             (root, _), *others = weigh(engine, meanings(engine, symbol_name))
         walk = Walk()
         edges = Calls(engine).walk(root, direction, depth, walk)
-        page = _page(engine, edges, offset, limit)
-        graph = _answered(engine, root, walk, page, stands)
+        graph = _graph(engine, root, walk, *_page(engine, edges, offset, limit), inquiry)
         return structs.replace(graph, candidates=[referred(engine, each) for each, _ in others] or None)
 
-    found = newest(stands, project, answer)
-    if found is None:
-        raise unindexed(project, stands, NoEdgesAvailable)
-    return found
+    return inquiry.require(answer, NoEdgesAvailable)
 
 
-@dataclass(frozen=True)
-class _Page:
-    edges: list[Edge]
-    after: int | None
-
-
-def _page(engine: Engine, edges: Iterator[Edge], offset: int, limit: int) -> _Page:
-    """The edges an answer has room for, with the nodes they bring along."""
-    room = budget(asked=limit > _ORDINARY) - _AROUND_ROWS
+def _page(engine: Engine, edges: Iterator[Edge], offset: int, limit: int) -> tuple[list[Edge], int | None]:
+    """The edges an answer has room for with the nodes they bring along, and where the next ones begin."""
+    room = characters(asked=limit > _ORDINARY) - _AROUND_ROWS
     page, met = list[Edge](), set[Node]()
     for edge in islice(edges, offset, None):
         new = {edge.caller, edge.callee} - met
-        room -= _ROW + sum(_ROW + 2 * len(_qualified(engine, each)) for each in new)
+        room -= _ROW + sum(_ROW + 2 * len(_full_name(engine, each)) for each in new)
         if len(page) == limit or (room < 0 and page):
-            return _Page(page, offset + len(page))
+            return page, offset + len(page)
         page.append(edge)
         met |= new
-    return _Page(page, None)
+    return page, None
 
 
-def _answered(engine: Engine, root: Definition, walk: Walk, page: _Page, stands: Standing) -> CallGraph:
+def _graph(
+    engine: Engine, root: Definition, walk: Walk, page: list[Edge], after: int | None, inquiry: Inquiry
+) -> CallGraph:
     first = next(iter(walk.depths))
-    met = dict.fromkeys([first, *(each for edge in page.edges for each in (edge.caller, edge.callee))])
+    met = dict.fromkeys([first, *(each for edge in page for each in (edge.caller, edge.callee))])
     ids = {node: number for number, node in enumerate(sorted(met, key=lambda each: abs(walk.depths[each])))}
     return CallGraph(
         symbol=referred(engine, root),
@@ -131,32 +120,28 @@ def _answered(engine: Engine, root: Definition, walk: Walk, page: _Page, stands:
                 caller=ids[each.caller], callee=ids[each.callee], path=engine.scope(each.file).row.path,
                 lines=list(each.lines), confidence=each.confidence, resolver=each.resolver,
             )
-            for each in page.edges
+            for each in page
         ],
         unresolved_count=walk.unbound.unresolved, external_count=walk.unbound.external,
-        metadata=bounded(stands.metadata("complete" if page.after is None else "truncated"), is_whole=walk.is_whole),
-        next_cursor=None if page.after is None else str(page.after),
+        metadata=inquiry.metadata(
+            () if walk.is_whole else [NOT_ALL], is_cut=after is not None, is_whole=walk.is_whole
+        ),
+        next_cursor=None if after is None else str(after),
     )  # fmt: skip
 
 
 def _node(engine: Engine, node: Node, number: int, depth: int) -> GraphNode:
     scope = engine.scope(node.file)
-    layer = engine.view.source_layer(scope.row.path, node.file)
-    if node.number < 0:
-        stem = scope.row.path.rpartition("/")[2].partition(".")[0]
-        return GraphNode(
-            id=number, depth=depth, name=stem, qualified_name=_qualified(engine, node), kind="module",
-            path=scope.row.path, line_start=1, source_layer=layer,
-        )  # fmt: skip
-    symbol = scope.symbols[node.number]
+    symbol = scope.symbols[node.number] if node.number >= 0 else None
+    named = symbol_fields(scope.row, symbol)
     return GraphNode(
-        id=number, depth=depth, name=symbol.name, qualified_name=_qualified(engine, node),
-        kind=SHORT_KINDS.get(symbol.kind, symbol.kind), path=scope.row.path, line_start=symbol.name_line,
-        source_layer=layer,
+        id=number, depth=depth, name=named["name"], qualified_name=_full_name(engine, node), kind=named["kind"],
+        path=scope.row.path, line_start=symbol.name_line if symbol else 1,
+        source_layer=engine.view.source_layer(scope.row.path, node.file),
     )  # fmt: skip
 
 
-def _qualified(engine: Engine, node: Node) -> str:
+def _full_name(engine: Engine, node: Node) -> str:
     scope = engine.scope(node.file)
     if node.number < 0:
         return module_of(scope.row) or scope.row.path

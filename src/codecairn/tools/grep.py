@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from codecairn.errors import InvalidInput
 from codecairn.files.gitgrep import GitGrep
-from codecairn.files.grep import Engine, Found, Match, Query, Tally, Time, search
+from codecairn.files.grep import Engine, Found, Match, Query, Time, search
 from codecairn.files.ripgrep import Ripgrep
 from codecairn.files.scan import Scan
 from codecairn.names.globs import path_matcher
@@ -23,7 +23,7 @@ from codecairn.source.refs import is_repository
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.files import commit_for
-from codecairn.tools.views import Ref, UnlistedRoot, project_of
+from codecairn.tools.inquiry import Ref, UnlistedRoot, project_of
 
 TIMEOUT_S = 10.0
 Around = Annotated[int, Meta(ge=0, le=10)]
@@ -88,13 +88,10 @@ def grep_codebase(
         matches=[_row(each) for each in found.matches], pattern=pattern, totalMatches=found.total,
         filesSearched=found.tally.searched, searchTime=round((time.perf_counter() - began) * 1000, 1),
         engine=engine.name, message=_message(pattern, filePattern, found), binaryFiles=found.tally.binary or None,
-        unreadableFiles=found.tally.unreadable, incomplete=_is_incomplete(found.tally), commit=commit or None,
+        unreadableFiles=found.tally.unreadable, incomplete=bool(not found.tally.is_whole or found.tally.lacking),
+        commit=commit or None,
         next_cursor=str(after) if after < found.total else None,
     )  # fmt: skip
-
-
-def _is_incomplete(tally: Tally) -> bool:
-    return not tally.is_whole or bool(tally.lacking)
 
 
 def _row(each: Match) -> GrepMatch:
@@ -108,12 +105,12 @@ def _message(pattern: str, wanted: str | None, found: Found) -> str | None:
     count = f"{found.tally.searched:,}"
     stopped = f"Stopped after {TIMEOUT_S:g} s with at least {count} files searched. Narrow it by filePattern."
     lacking = f"Not searched, as the repository lacks their content: {listed(found.tally.lacking)}"
-    none = [] if found.total else [f"No matches found for pattern '{pattern}'{_unmatched(wanted, found)}"]
+    none = [] if found.total else [f"No matches found for pattern '{pattern}'{_no_file(wanted, found)}"]
     said = [*none, *([] if found.tally.is_whole else [stopped]), *([lacking] if found.tally.lacking else [])]
     return ". ".join(said) or None
 
 
-def _unmatched(wanted: str | None, found: Found) -> str:
+def _no_file(wanted: str | None, found: Found) -> str:
     is_empty = wanted is not None and not found.tally.searched and found.tally.is_whole
     return f": no file matches filePattern {printable(wanted or '')}" if is_empty else ""
 

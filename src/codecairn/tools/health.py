@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+from msgspec import field
+
 from codecairn import __version__
 from codecairn.catalog.check import loaded
+from codecairn.clock import timestamp
 from codecairn.errors import CairnError
-from codecairn.metrics import timestamp
+from codecairn.metrics import MetricsSnapshot
 from codecairn.project import Project
 from codecairn.tools import Call, tool
-from codecairn.types import Health, MetricsSnapshot
+from codecairn.types import Wire
 
 _MOST_PROBLEMS = 20
+
+
+class Health(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    status: Literal["ok", "degraded"]
+    timestamp: str
+    version: str
+    problems: list[str] = field(default_factory=list)
 
 
 @tool(family="catalog", method="health/check")
@@ -19,7 +31,7 @@ def health_check(call: Call) -> Health:
     project, problems = _project(call)
     if project is not None:
         _, found = loaded(project.catalog, project.criteria)
-        problems = _shortened([str(each) for each in found])
+        problems = _shorten([str(each) for each in found])
     return Health(
         status="ok" if project is not None else "degraded",
         timestamp=timestamp(),
@@ -34,7 +46,7 @@ def metrics_snapshot(call: Call) -> MetricsSnapshot:
     return call.registry.metrics.snapshot()
 
 
-def _shortened(problems: list[str]) -> list[str]:
+def _shorten(problems: list[str]) -> list[str]:
     more = len(problems) - _MOST_PROBLEMS
     said = f"{more} more; `cairn instructions check` lists them all"
     return [*problems[:_MOST_PROBLEMS], said] if more > 0 else problems

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from codecairn.clock import iso_seconds
 from codecairn.index.run import Options, Report
 from codecairn.index.standing import LIVE, Standing, files_now, standing
 from codecairn.parse.language import languages
@@ -21,8 +21,8 @@ from codecairn.store.schema import SCHEMA
 from codecairn.store.view import Opened
 from codecairn.text import number_of
 from codecairn.tools import Call, tool
+from codecairn.tools.inquiry import Inquiry, UnlistedRoot, project_of
 from codecairn.tools.readiness import Progress
-from codecairn.tools.views import UnlistedRoot, project_of
 
 _MOST_ERRORS = 100
 ProjectPath = Annotated[Annotated[str, Meta(min_length=1)] | None, Meta(description="Project root, absolute")]
@@ -79,24 +79,15 @@ def index_codebase(
     tip = tip_of(project.git, ref, call.cancel) if ref not in (None, LIVE) else None
     report = index.index(options, force=force_reindex, cancel=call.cancel, progress=Progress(call), ref=tip)
     index.settle(call.cancel)
-    stands = standing(index, call.cancel, tip.name if tip else None)
+    inquiry = Inquiry(project, standing(index, call.cancel, tip.name if tip else None), call.cancel)
     errors = [FailedFile(file=file, error=why) for file, why in sorted({**report.broken, **report.failed}.items())]
+    is_cut = len(errors) > _MOST_ERRORS
     return Indexed(
         success=True, project_id=project_id(project), statistics=_statistics(project, report),
         skipped=[SkippedFiles(reason=reason, count=count) for reason, count in sorted(report.skipped.items())],
         errors=errors[:_MOST_ERRORS], message=_message(report),
-        metadata=_said(stands, report, is_cut=len(errors) > _MOST_ERRORS),
+        metadata=inquiry.metadata(report.warnings, is_cut=is_cut, **({"safety_limit_applied": True} if is_cut else {})),
     )  # fmt: skip
-
-
-def _said(stands: Standing, report: Report, *, is_cut: bool) -> dict[str, Any]:
-    warnings = [*stands.warnings, *report.warnings]
-    said = stands.metadata("truncated" if is_cut else "complete")
-    return {
-        **said,
-        **({"warnings": warnings} if warnings else {}),
-        **({"safety_limit_applied": True} if is_cut else {}),
-    }
 
 
 def _statistics(project: Project, report: Report) -> IndexStatistics:
@@ -235,12 +226,11 @@ def _totals(project: Project, stands: Standing) -> StatusStatistics:
     assert opened is not None
     totals = opened.store.totals(layer.id)
     skipped = Counter(layer.excluded) + Counter(opened.store.reasons(layer.id))
-    finished = layer.finished_at
     return StatusStatistics(
         total_files=totals.files, files_indexed=totals.indexed, files_as_text=_as_text(opened, layer),
         total_symbols=totals.symbols, total_chunks=totals.chunks,
         total_embeddings=totals.vectors, index_size_mb=index_size_mb(project),
-        last_indexed_at=datetime.fromtimestamp(finished, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if finished else None,
+        last_indexed_at=iso_seconds(layer.finished_at) if layer.finished_at else None,
         indexing_duration_seconds=layer.seconds, total_lines=totals.lines,
         skipped=[SkippedFiles(reason=reason, count=count) for reason, count in sorted(skipped.items())],
         files_with_errors=len(opened.store.complaints(layer.id)),

@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from codecairn.catalog import governance
 from codecairn.catalog import search as catalog_search
 from codecairn.catalog.entries import Catalog, Entry
 from codecairn.catalog.usage import KnownUsage, hotset, known_usage
-from codecairn.metrics import timestamp
+from codecairn.clock import timestamp
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.types import (
     CatalogEntry,
-    Drift,
-    EntriesChanged,
-    EntryChanges,
-    EntryFound,
-    EntryMissing,
-    EntryPage,
-    GateReport,
-    HotSet,
-    Integrity,
-    NotConfigured,
-    ProjectedEntry,
-    ProjectedPage,
-    PromptTooLong,
-    Review,
-    UpToDate,
-    UseCounted,
+    GateResult,
+    GateSummary,
+    HotEntry,
+    PromptIssue,
+    Requirement,
+    ReviewSummary,
+    Wire,
 )
 
 FieldName = Literal[
@@ -48,6 +38,125 @@ class KnownEntry(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"
     source_hash: str
 
 
+class ProjectedEntry(Wire, frozen=True, kw_only=True):
+    """An entry of which only some fields were asked for."""
+
+    id: str
+    title: str | UnsetType = UNSET
+    body: str | UnsetType = UNSET
+    priority: int | UnsetType = UNSET
+    audience: Literal["individual", "group", "all"] | UnsetType = UNSET
+    requirement: Requirement | UnsetType = UNSET
+    categories: list[str] | UnsetType = UNSET
+    source_hash: str | UnsetType = UNSET
+    schema_version: str | UnsetType = UNSET
+    created_at: str | UnsetType = UNSET
+    updated_at: str | UnsetType = UNSET
+    risk_score: int | UnsetType = UNSET
+    rationale: str | UnsetType = UNSET
+    deprecated_by: str | UnsetType = UNSET
+    source: str | UnsetType = UNSET
+    usage_count: int | UnsetType = UNSET
+    last_used_at: str | UnsetType = UNSET
+
+
+class EntryPage(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    hash: str
+    count: int
+    items: list[CatalogEntry]
+    total: int | None = None
+    """How many there are in all, where these are not all."""
+    next_cursor: str | None = None
+    warnings: list[str] = field(default_factory=list)
+
+
+class ProjectedPage(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    hash: str
+    count: int
+    items: list[ProjectedEntry]
+    total: int | None = None
+    next_cursor: str | None = None
+    warnings: list[str] = field(default_factory=list)
+
+
+class EntryFound(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    hash: str
+    item: CatalogEntry
+    warnings: list[str] = field(default_factory=list)
+
+
+class EntryMissing(Wire, frozen=True, kw_only=True):
+    not_found: Literal[True]
+    hash: str
+
+
+class UpToDate(Wire, frozen=True, kw_only=True):
+    up_to_date: Literal[True]
+    hash: str
+
+
+class EntryChanges(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    hash: str
+    added: list[CatalogEntry]
+    updated: list[CatalogEntry]
+    removed: list[str]
+    warnings: list[str] = field(default_factory=list)
+
+
+class EntriesChanged(Wire, frozen=True, kw_only=True, omit_defaults=True):
+    hash: str
+    changed: list[CatalogEntry]
+    warnings: list[str] = field(default_factory=list)
+
+
+class Review(Wire, frozen=True, kw_only=True):
+    issues: list[PromptIssue]
+    summary: ReviewSummary
+
+
+class PromptTooLong(Wire, frozen=True, kw_only=True):
+    truncated: Literal[True]
+    message: str
+    max: int
+
+
+class Drift(Wire, frozen=True, kw_only=True):
+    id: str
+    expected: str
+    actual: str
+
+
+class Integrity(Wire, frozen=True, kw_only=True):
+    hash: str
+    count: int
+    issues: list[Drift]
+    issue_count: int
+
+
+class UseCounted(Wire, frozen=True, kw_only=True):
+    id: str
+    usage_count: int
+    last_used_at: str
+    hash: str
+
+
+class HotSet(Wire, frozen=True, kw_only=True):
+    hash: str
+    count: int
+    limit: int
+    items: list[HotEntry]
+
+
+class GateReport(Wire, frozen=True, kw_only=True):
+    generated_at: str
+    results: list[GateResult]
+    summary: GateSummary
+
+
+class NotConfigured(Wire, frozen=True, kw_only=True):
+    not_configured: Literal[True]
+
+
 @tool(family="catalog", method="instructions/list")
 def instructions_list(
     call: Call,
@@ -59,7 +168,7 @@ def instructions_list(
 ) -> EntryPage | ProjectedPage:
     """Rules: the team's rules, with filters. Use it where the repository has instructions/."""
     catalog = call.project.catalog.current()
-    return _page(call, catalog, _cut(catalog.in_category(category), cursor, limit), fields)
+    return _page(call, catalog, catalog.in_category(category), cursor, limit, fields)
 
 
 @tool(family="catalog", method="instructions/get")
@@ -88,7 +197,7 @@ def instructions_search(
 ) -> EntryPage | ProjectedPage:
     """Rules: rules that speak of some words. Use it before a change."""
     catalog = call.project.catalog.current()
-    return _page(call, catalog, _cut(catalog_search.search(catalog, q), cursor, limit), fields)
+    return _page(call, catalog, catalog_search.search(catalog, q), cursor, limit, fields)
 
 
 @tool(family="catalog", method="instructions/diff")
@@ -176,38 +285,27 @@ def _usage(call: Call) -> KnownUsage:
     return known_usage(lambda: call.project.memory)
 
 
-@dataclass(frozen=True)
-class _Page:
-    entries: Sequence[Entry]
-    total: int | None
-    next_cursor: str | None
-
-
-def _cut(found: Sequence[Entry], cursor: str | None, limit: int | None) -> _Page:
-    start = offset_of(cursor)
-    chosen = found[start : start + limit] if limit is not None else found[start:]
-    end = start + len(chosen)
-    total = len(found) if len(chosen) < len(found) else None
-    return _Page(chosen, total, str(end) if end < len(found) else None)
-
-
-def _page(call: Call, catalog: Catalog, page: _Page, fields: Sequence[FieldName] | None) -> EntryPage | ProjectedPage:
+def _page(
+    call: Call, catalog: Catalog, found: Sequence[Entry], cursor: str | None, limit: int | None,
+    fields: Sequence[FieldName] | None,
+) -> EntryPage | ProjectedPage:  # fmt: skip
     call.sequence = catalog.hash
-    usage = _usage(call)
-    items = [usage.joined(entry) for entry in page.entries]
+    start, usage = offset_of(cursor), _usage(call)
+    chosen = found[start : start + limit] if limit is not None else found[start:]
+    end, items = start + len(chosen), [usage.joined(entry) for entry in chosen]
     about: dict[str, Any] = {
-        "hash": catalog.hash, "count": len(items), "total": page.total, "next_cursor": page.next_cursor,
-        "warnings": usage.warnings,
+        "hash": catalog.hash, "count": len(items), "total": len(found) if len(chosen) < len(found) else None,
+        "next_cursor": str(end) if end < len(found) else None, "warnings": usage.warnings,
     }  # fmt: skip
     if fields is None:
         return EntryPage(items=items, **about)
     names = {_ATTRIBUTES[name] for name in fields} | {"id"}
-    return ProjectedPage(items=[_projected(entry, names) for entry in items], **about)
+    return ProjectedPage(items=[_project(entry, names) for entry in items], **about)
 
 
 _ATTRIBUTES = dict(zip(CatalogEntry.__struct_encode_fields__, CatalogEntry.__struct_fields__, strict=True))
 
 
-def _projected(entry: CatalogEntry, names: Iterable[str]) -> ProjectedEntry:
+def _project(entry: CatalogEntry, names: Iterable[str]) -> ProjectedEntry:
     values = {name: getattr(entry, name) for name in names}
     return ProjectedEntry(**{name: value for name, value in values.items() if value is not None})

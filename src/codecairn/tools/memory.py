@@ -8,19 +8,17 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from codecairn.errors import NotFound
-from codecairn.index.standing import Standing
 from codecairn.memory import discoveries
 from codecairn.memory.discoveries import LONGEST, SHORTEST, UNBOUND, Binding, Draft, Type
 from codecairn.memory.drift import Verdict, bound_to_file, bound_to_symbol, verdict
 from codecairn.paths import module_name
-from codecairn.project import Project
 from codecairn.reading.memory import print_forgotten, print_remembered
 from codecairn.store.discoveries import DiscoveryRow
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
+from codecairn.tools.inquiry import Inquiry, glance, inquire
 from codecairn.tools.nearby import suggesting_paths
 from codecairn.tools.symbols import LONGEST_NAME, check_name
-from codecairn.tools.views import glance, looked_at, newest
 
 
 class Discovery(Struct, frozen=True, kw_only=True):
@@ -67,16 +65,16 @@ def remember(
     """Keep what you learnt and the code does not say, for later sessions. Use it with path or symbol: then it tells
     when that changed."""
     project = call.project
-    stands = looked_at(call, project) if symbol is not None else glance(call, project)
+    inquiry = inquire(call, project) if symbol is not None else glance(call, project)
     with suggesting_paths(project, path, call.cancel):
-        binding = _binding(call, stands, path, symbol)
+        binding = _binding(inquiry, path, symbol)
     inferred = module_name(binding.path, project.name) if binding.path else None
     session = call.registry.sessions.id_of(call.connection, project)
     draft = Draft(type, content, module or inferred, binding)
     row, action = discoveries.remember(project.discoveries, draft, session)
     return RememberedDiscovery(
-        action=action, message=_said(row, action), discovery=judged(project, stands, [row])[0],
-        metadata=stands.metadata(),
+        action=action, message=_message(row, action), discovery=judged(inquiry, [row])[0],
+        metadata=inquiry.metadata(),
     )  # fmt: skip
 
 
@@ -87,9 +85,9 @@ def forget(
     id: Annotated[str, Meta(description="Of the discovery", min_length=1)],  # noqa: A002 - as above
 ) -> ForgottenDiscovery:
     """Delete a discovery. Use it on what is wrong."""
-    stands = glance(call, call.project)
+    inquiry = glance(call, call.project)
     row = discoveries.forget(call.project.discoveries, id)
-    return ForgottenDiscovery(forgotten=True, id=row.id, content=row.content, metadata=stands.metadata())
+    return ForgottenDiscovery(forgotten=True, id=row.id, content=row.content, metadata=inquiry.metadata())
 
 
 def shown(row: DiscoveryRow, stands: Verdict | None) -> Discovery:
@@ -100,12 +98,12 @@ def shown(row: DiscoveryRow, stands: Verdict | None) -> Discovery:
     )  # fmt: skip
 
 
-def _binding(call: Call, stands: Standing, path: str | None, symbol: str | None) -> Binding:
-    project = call.project
+def _binding(inquiry: Inquiry, path: str | None, symbol: str | None) -> Binding:
+    project = inquiry.project
     place = project.guard.inside(path) if path is not None else None
     if symbol is not None:
         check_name(symbol)
-        found = newest(stands, project, lambda view: bound_to_symbol(view, symbol, place, call.cancel))
+        found = inquiry.answer(lambda view: bound_to_symbol(view, symbol, place, inquiry.cancel))
         return found[0] if found else Binding(path=place, symbol=symbol, name=symbol)
     if place is None:
         return UNBOUND
@@ -115,17 +113,17 @@ def _binding(call: Call, stands: Standing, path: str | None, symbol: str | None)
     return binding
 
 
-def judged(project: Project, stands: Standing, rows: Sequence[DiscoveryRow]) -> list[Discovery]:
+def judged(inquiry: Inquiry, rows: Sequence[DiscoveryRow]) -> list[Discovery]:
     """Discoveries with how each stands, by the newest view there is; where there is none, as far as files tell."""
 
     def judge(view: View | None) -> list[Discovery]:
-        return [shown(row, verdict(row, view, project.root)) for row in rows]
+        return [shown(row, verdict(row, view, inquiry.project.root)) for row in rows]
 
-    found = newest(stands, project, judge)
+    found = inquiry.answer(judge)
     return found if found is not None else judge(None)
 
 
-def _said(row: DiscoveryRow, action: str) -> str:
+def _message(row: DiscoveryRow, action: str) -> str:
     about = row.symbol or row.path
     bound = f", bound to {about}" if about else ""
     if action == "updated":

@@ -1,9 +1,9 @@
-"""What a caller may have meant by a name or a path that leads nowhere, added to the error that says so."""
+"""An error about a name or a path that leads nowhere says which ones the caller may have meant."""
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 
@@ -26,44 +26,44 @@ _WEIGHED = 50
 @contextmanager
 def suggesting_paths(project: Project, given: str | None, cancel: Cancel, commit: str = "") -> Iterator[None]:
     """The error about a file that is not there names those that may be meant."""
+    with _suggesting(NotFound, lambda: _near(project, given, cancel, commit) if given is not None else None):
+        yield
+
+
+@contextmanager
+def suggesting_names(view: View, given: str) -> Iterator[None]:
+    """The error about a symbol that is not there names those that may be meant, each once."""
+
+    def near() -> list[str]:
+        named = (qualified_name(each.file, each.symbol) for each in find(view, given, Filters()))
+        return list(islice(dict.fromkeys(named), MOST))
+
+    with _suggesting(SymbolNotFound, near):
+        yield
+
+
+@contextmanager
+def _suggesting(kind: type[NotFound], find_near: Callable[[], list[str] | None]) -> Iterator[None]:
     try:
         yield
-    except NotFound as error:
-        if type(error) is NotFound and given is not None:
-            near = _near(project, given, cancel, commit)
+    except kind as error:
+        near = find_near() if type(error) is kind else None
+        if near is not None:
             error.data["near"] = near
             error.remedy = suggestion(near, error.remedy)
         raise
 
 
-@contextmanager
-def suggesting_names(view: View, given: str) -> Iterator[None]:
-    """The error about a symbol that is not there names those that may be meant."""
-    try:
-        yield
-    except SymbolNotFound as error:
-        near = near_symbols(view, given)
-        error.data["near"] = near
-        error.remedy = suggestion(near, error.remedy)
-        raise
-
-
-def near_symbols(view: View, given: str) -> list[str]:
-    """The qualified names of symbols of a near name, each once."""
-    named = (qualified_name(each.file, each.symbol) for each in find(view, given, Filters()))
-    return list(islice(dict.fromkeys(named), MOST))
-
-
 def unmatched(view: View, wanted: Filters) -> list[str]:
     """The filters that no indexed file passes, each in a sentence."""
     return [
-        *_unmatched(view, "path_filter", wanted.path_filter, Filters(path_filter=wanted.path_filter)),
-        *_unmatched(view, "file_pattern", wanted.file_pattern, Filters(file_pattern=wanted.file_pattern)),
-        *_unmatched(view, "language", wanted.language, Filters(language=wanted.language)),
+        *_filter_warning(view, "path_filter", wanted.path_filter, Filters(path_filter=wanted.path_filter)),
+        *_filter_warning(view, "file_pattern", wanted.file_pattern, Filters(file_pattern=wanted.file_pattern)),
+        *_filter_warning(view, "language", wanted.language, Filters(language=wanted.language)),
     ]
 
 
-def _unmatched(view: View, param: str, value: str, alone: Filters) -> Iterator[str]:
+def _filter_warning(view: View, param: str, value: str, alone: Filters) -> Iterator[str]:
     if value and not any(map(alone.keep_file, view.files())):
         near = [] if param == "language" else nearest_paths(value, known_paths(view))
         yield f"No indexed file matches {param} {printable(value)}. {suggestion(near)}".rstrip()

@@ -1,14 +1,14 @@
-"""What a file or a folder holds, by its symbols."""
+"""The symbols of a file or of a folder."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
+from codecairn.budget import characters
 from codecairn.errors import NotFound
 from codecairn.names.kinds import SHORT_KINDS
 from codecairn.nearness import nearest_paths, suggestion
@@ -21,9 +21,8 @@ from codecairn.store.version import SymbolRow
 from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
-from codecairn.tools.cut import budget
+from codecairn.tools.inquiry import Ref, Workspace, inquire, project_of
 from codecairn.tools.nearby import known_paths
-from codecairn.tools.views import Ref, Workspace, newest, project_of, ready, unindexed
 
 _AROUND_ROWS = 1_500
 """Characters of an answer that are no symbols."""
@@ -78,17 +77,6 @@ class Outline(Struct, frozen=True, kw_only=True):
     next_cursor: str | None = None
 
 
-@dataclass(frozen=True)
-class _Page:
-    files: list[OutlinedFile]
-    folders: list[OutlinedFolder]
-    total_symbols: int
-    total_files: int
-    empty: int
-    after: int | None
-    complaint: str = ""
-
-
 @tool(family="refs", reading=print_outline)
 def get_file_outline(
     call: Call,
@@ -101,50 +89,43 @@ def get_file_outline(
 ) -> Outline:
     """The symbols of a file or folder with their lines. Use it before reading a long file."""
     project = project_of(call, workspace)
-    stands = ready(call, project, ref)
+    inquiry = inquire(call, project, ref)
     given, offset = project.guard.inside(path), offset_of(cursor)
-    page = newest(stands, project, lambda view: _page(view, project, given, offset, limit))
-    if page is None:
-        raise unindexed(project, stands)
-    metadata = stands.metadata("complete" if page.after is None else "truncated")
-    if page.complaint:
-        metadata["warnings"] = [*stands.warnings, page.complaint]
-    return Outline(
-        path=given, files=page.files, folders=page.folders, total_symbols=page.total_symbols,
-        total_files=page.total_files, files_without_symbols=page.empty,
-        metadata=metadata, next_cursor=None if page.after is None else str(page.after),
-    )  # fmt: skip
+    outline, complaint = inquiry.require(lambda view: _outline(view, project, given, offset, limit))
+    metadata = inquiry.metadata([complaint] if complaint else [], is_cut=outline.next_cursor is not None)
+    return structs.replace(outline, metadata=metadata)
 
 
-def _page(view: View, project: Project, path: str, offset: int, limit: int | None) -> _Page:
+def _outline(view: View, project: Project, path: str, offset: int, limit: int | None) -> tuple[Outline, str]:
+    """A page, and what the parser complained of."""
     file = view.file_at(path)
     if file is not None:
-        return _file_page(view, file, offset, limit)
-    folder = "" if path == "." else path
-    below = list(view.files_below(folder))
+        return _file_page(view, file, offset, limit), view.complaint(file.id)
+    below = list(view.files_below("" if path == "." else path))
     if not below:
         raise _unknown(view, project, path)
-    return _folder_page(view, folder, below, offset, limit)
+    return _folder_page(view, path, below, offset, limit), ""
 
 
 # A file.
 
 
-def _file_page(view: View, file: FileRow, offset: int, limit: int | None) -> _Page:
+def _file_page(view: View, file: FileRow, offset: int, limit: int | None) -> Outline:
     symbols = _sections(view, file) if file.language in PROSE else view.symbols(file.id)
     count = _fitting(symbols[offset:], limit)
     shown = symbols[offset : offset + count]
     entry = OutlinedFile(
         path=file.path, language=file.language, lines=file.lines, source_layer=view.source_layer(file.path, file.id),
-        symbols=_nested(symbols, shown),
+        symbols=_nest(symbols, shown),
     )  # fmt: skip
     after = offset + count
-    return _Page(
-        [entry], [], len(symbols), 1, int(not symbols), after if after < len(symbols) else None, view.complaint(file.id)
-    )
+    return Outline(
+        path=file.path, files=[entry], folders=[], total_symbols=len(symbols), total_files=1,
+        files_without_symbols=int(not symbols), metadata={}, next_cursor=str(after) if after < len(symbols) else None,
+    )  # fmt: skip
 
 
-def _nested(symbols: list[SymbolRow], shown: list[SymbolRow]) -> list[OutlineSymbol]:
+def _nest(symbols: list[SymbolRow], shown: list[SymbolRow]) -> list[OutlineSymbol]:
     """The shown ones as they stand in each other; what is around the first is repeated, so that a page stands alone."""
     wanted = {each.number for each in shown}
     for each in shown:
@@ -175,10 +156,10 @@ def nested_symbols(symbols: Sequence[Symbol]) -> list[OutlineSymbol]:
     for number, each in enumerate(symbols):
         inside.setdefault(each.parent, []).append(number)
 
-    def nested(parent: int) -> list[OutlineSymbol]:
-        return [_entry(symbols[number], nested(number)) for number in inside.get(parent, ())]
+    def nest(parent: int) -> list[OutlineSymbol]:
+        return [_entry(symbols[number], nest(number)) for number in inside.get(parent, ())]
 
-    return nested(-1)
+    return nest(-1)
 
 
 def _signature(each: SymbolRow | Symbol) -> str:
@@ -197,7 +178,7 @@ def _fitting(symbols: list[SymbolRow], limit: int | None) -> int:
 
 
 def _room(limit: int | None) -> float:
-    return budget(asked=limit is not None) - _AROUND_ROWS
+    return characters(asked=limit is not None) - _AROUND_ROWS
 
 
 def _size(each: SymbolRow) -> int:
@@ -227,19 +208,20 @@ def _section(number: int, titles: tuple[str, ...], extent: list[int], numbers: d
 # A folder.
 
 
-def _folder_page(view: View, folder: str, below: list[FileRow], offset: int, limit: int | None) -> _Page:
+def _folder_page(view: View, path: str, below: list[FileRow], offset: int, limit: int | None) -> Outline:
     """Files by how near they are, then by name; the cursor counts files."""
-    counts = view.symbol_counts()
+    counts, folder = view.symbol_counts(), "" if path == "." else path
     telling = sorted((each for each in below if each.id in counts), key=lambda each: (each.path.count("/"), each.path))
-    files = list(_filled(view, telling[offset:], limit))
+    files = list(_fill_page(view, telling[offset:], limit))
     after = offset + len(files)
-    return _Page(
-        files, [] if offset else list(_folders(folder, below)), sum(counts[each.id] for each in telling), len(below),
-        len(below) - len(telling), after if after < len(telling) else None,
+    return Outline(
+        path=path, files=files, folders=[] if offset else list(_folders(folder, below)), total_files=len(below),
+        total_symbols=sum(counts[each.id] for each in telling), files_without_symbols=len(below) - len(telling),
+        metadata={}, next_cursor=str(after) if after < len(telling) else None,
     )  # fmt: skip
 
 
-def _filled(view: View, files: list[FileRow], limit: int | None) -> Iterator[OutlinedFile]:
+def _fill_page(view: View, files: list[FileRow], limit: int | None) -> Iterator[OutlinedFile]:
     """As many files as there is room for, one at least."""
     room, left = _room(limit), limit or _MOST_SYMBOLS
     for place, file in enumerate(files):

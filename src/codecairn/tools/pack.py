@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from codecairn.context.gather import Gatherer, Material, Written, rules
 from codecairn.context.pack import DEFAULT_TOKENS, ESTIMATE, LEAST_TOKENS, MOST_TOKENS, LeftOut, PackItem, filled
@@ -22,7 +22,7 @@ from codecairn.store.view import View
 from codecairn.text import CHARACTERS_PER_TOKEN
 from codecairn.tools import Call, tool
 from codecairn.tools.cut import encoded
-from codecairn.tools.views import Ref, Workspace, newest, project_of, ready, unindexed
+from codecairn.tools.inquiry import Ref, Workspace, inquire, project_of
 
 _LONGEST_TASK = 2_000
 # The bounds are in the schema; breaking them has an error of its own.
@@ -60,24 +60,21 @@ def build_context_pack(
         reason = f"{LEAST_TOKENS} to {MOST_TOKENS}, not {max_tokens}"
         raise InvalidMaxTokens(f"max_tokens: {reason}", param="max_tokens", reason=reason)
     project = project_of(call, workspace)
-    stands = ready(call, project, ref)
+    inquiry = inquire(call, project, ref)
 
-    def packed(view: View) -> ContextPack:
+    def reply(view: View) -> ContextPack:
         found, _ = project.searcher.ranked(view, Question(task))
-        known = partial(_written, project, view, task)
+        known = partial(_notes_about, project, view, task)
         materials = Gatherer(view, task, call.cancel).gathered(found.results, known)
-        metadata = stands.metadata()
-        if said := [*stands.warnings, *found.warnings]:
-            metadata["warnings"] = [each[:_LONGEST_WARNING] for each in said]
-        return _packed(materials, max_tokens, metadata)  # the materials read from the view as they are packed
+        metadata = inquiry.metadata(found.warnings)
+        if "warnings" in metadata:
+            metadata["warnings"] = [each[:_LONGEST_WARNING] for each in metadata["warnings"]]
+        return _pack(materials, max_tokens, metadata)  # the materials read from the view as they are packed
 
-    pack = newest(stands, project, packed)
-    if pack is None:
-        raise unindexed(project, stands)
-    return pack
+    return inquiry.require(reply)
 
 
-def _written(project: Project, view: View, task: str, paths: set[str]) -> Iterator[Written]:
+def _notes_about(project: Project, view: View, task: str, paths: set[str]) -> Iterator[Written]:
     """Rules, discoveries that a search for the task finds, and those about the files it leads to."""
     yield from rules(project.catalog.current())
     recalled, _ = project.recall.found(planned(task), project.searcher.statistics(view, task))
@@ -95,7 +92,7 @@ def _discovery(project: Project, view: View, row: DiscoveryRow, relevance: float
     return Written("discovery", row.id, "", row.content, path, path, note, row.type == "rule", relevance)
 
 
-def _packed(materials: list[Material], max_tokens: int, metadata: dict[str, Any]) -> ContextPack:
+def _pack(materials: list[Material], max_tokens: int, metadata: dict[str, Any]) -> ContextPack:
     empty = ContextPack(
         items=[], left_out=[], max_tokens=max_tokens, tokens=0, token_estimate=ESTIMATE,
         metadata={**metadata, "result_completeness": "truncated"},
@@ -105,16 +102,5 @@ def _packed(materials: list[Material], max_tokens: int, metadata: dict[str, Any]
     is_cut = bool(left_out) or any(each.content_cut for each in items)
     if is_cut and metadata["result_completeness"] == "complete":
         metadata = {**metadata, "result_completeness": "truncated"}
-    pack = ContextPack(
-        items=items, left_out=left_out, max_tokens=max_tokens, tokens=max_tokens, token_estimate=ESTIMATE,
-        metadata=metadata,
-    )  # fmt: skip
-    return _with_tokens(pack)
-
-
-def _with_tokens(pack: ContextPack) -> ContextPack:
-    tokens = math.ceil(len(encoded(pack)) / CHARACTERS_PER_TOKEN)
-    return ContextPack(
-        items=pack.items, left_out=pack.left_out, max_tokens=pack.max_tokens, tokens=tokens,
-        token_estimate=pack.token_estimate, metadata=pack.metadata,
-    )  # fmt: skip
+    pack = structs.replace(empty, items=items, left_out=left_out, tokens=max_tokens, metadata=metadata)
+    return structs.replace(pack, tokens=math.ceil(len(encoded(pack)) / CHARACTERS_PER_TOKEN))

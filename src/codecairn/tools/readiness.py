@@ -106,7 +106,7 @@ def first_run_note(index: ProjectIndex, stands: Standing) -> str:
 
 def await_ref(call: Call, project: Project, asked: str, patience: Patience) -> Standing:
     """How the index of a ref stands, once it has what git has of it or that has taken too long."""
-    stands = _indexed(call, project, asked)
+    stands = _standing_of_ref(call, project, asked)
     if stands is not None and (stands.freshness == "fresh" or stands.layer is None):
         return stands
     try:
@@ -118,7 +118,7 @@ def await_ref(call: Call, project: Project, asked: str, patience: Patience) -> S
     return _catch_up(call, project, tip, patience, stands)
 
 
-def _indexed(call: Call, project: Project, asked: str) -> Standing | None:
+def _standing_of_ref(call: Call, project: Project, asked: str) -> Standing | None:
     """How a ref stands; None where git may know it and the index does not."""
     try:
         return standing(project.index, call.cancel, asked)
@@ -137,8 +137,8 @@ def _catch_up(call: Call, project: Project, tip: Tip, patience: Patience, before
         if not patience.outlasts(run):
             return _late(tip, run, before)
         if run.ref == tip and run.failure is not None and not isinstance(run.failure, Busy | Cancelled):
-            return _failed(run.failure, before)
-        stands = _indexed(call, project, tip.name)
+            return _after_failure(run.failure, before)
+        stands = _standing_of_ref(call, project, tip.name)
         if stands is not None and stands.layer is not None and stands.layer.head == tip.commit:
             return stands
         if patience.is_over:
@@ -146,7 +146,7 @@ def _catch_up(call: Call, project: Project, tip: Tip, patience: Patience, before
 
 
 def _options(call: Call, project: Project) -> Options:
-    """What was left out of the working tree is left out of its refs."""
+    """Files left out of the working tree are left out of its refs."""
     opened = project.index.opened()
     scope = scope_of(project.index, opened, call.cancel) if opened else Scope("")
     return Options(scope.tests, scope.vendor)
@@ -165,7 +165,7 @@ def _late(tip: Tip, run: Activity, before: Standing | None) -> Standing:
     )  # fmt: skip
 
 
-def _failed(failure: CairnError, before: Standing | None) -> Standing:
+def _after_failure(failure: CairnError, before: Standing | None) -> Standing:
     if before is None:
         raise failure
     return replace(before, warnings=[f"It could not be caught up: {failure.message}", *before.warnings])

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, Struct, structs
 
 from codecairn.errors import InvalidInput, NoEdgesAvailable
-from codecairn.index.standing import Standing
-from codecairn.names.kinds import SHORT_KINDS
-from codecairn.names.qualified import module_of, qualified_name
 from codecairn.reading.references import kind_order, print_references
 from codecairn.resolve.engine import Engine
-from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.resolve.oneness import references_to_all
 from codecairn.resolve.pick import Meaning, meanings
 from codecairn.resolve.references import Found, Reference, Unresolved
@@ -23,15 +18,16 @@ from codecairn.roles import is_product, is_test
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
+from codecairn.tools.inquiry import Ref, Workspace, clamp, inquire, project_of
 from codecairn.tools.nearby import suggesting_names
-from codecairn.tools.views import Ref, Workspace, clamped, looked_at, newest, project_of, unindexed
+from codecairn.tools.symbol_fields import symbol_fields
 
 EdgeType = Literal["imports", "calls", "implements", "extends", "references"]
 SymbolName = Annotated[
     str, Meta(description="Bare or qualified: pkg.Type.method, mod::fn, a/b.ts:fn", min_length=1, max_length=500)
 ]
 _MOST_REFERENCES = 1000
-_NOT_ALL = "Not every use of the name was looked into: that takes more steps than one answer may; ask again to go on"
+NOT_ALL = "Not every use of the name was looked into: that takes more steps than one answer may; ask again to go on"
 _LONGEST_CONTEXT = 400
 """Characters; of a longer line the part around the reference is shown."""
 
@@ -75,11 +71,7 @@ class CandidateReferences(Struct, frozen=True, kw_only=True):
     unresolved_count: int
 
 
-class References(Struct, frozen=True, kw_only=True):
-    symbol: ReferredSymbol
-    references: list[ReferenceRow]
-    total_references: int
-    unresolved_count: int
+class References(CandidateReferences, frozen=True, kw_only=True):
     metadata: dict[str, Any]
     unresolved: list[UnresolvedRow] | None = None
     unresolved_reasons: dict[str, int] | None = None
@@ -106,24 +98,22 @@ def find_references(
     up equal names."""
     if line is not None and path is None:
         raise InvalidInput("A line needs its path", param="path", reason="line is given without path")
-    project = project_of(call, workspace)
-    stands = looked_at(call, project, ref)
+    inquiry = inquire(call, project_of(call, workspace), ref)
     offset = offset_of(cursor)
-    limit, clamping = clamped(limit, _MOST_REFERENCES)
-    stands = replace(stands, warnings=[*stands.warnings, *clamping])
+    limit, clamping = clamp(limit, _MOST_REFERENCES)
 
     def answer(view: View) -> References:
         engine = Engine(view, call.cancel)
         with suggesting_names(view, symbol_name):
             (target, uses), *others = weigh(engine, meanings(engine, symbol_name, path, line))
-        share, rows = _share(limit, len(others)) if not offset else limit, _rows(engine, uses, kind)
-        page = _answered(engine, target, stands, rows, offset, share, include_unresolved=include_unresolved)
+        share, rows = limit if offset else max(1, limit // (len(others) + 1)), _rows(engine, uses, kind)
+        page = _page(engine, target, rows, offset, share, include_unresolved=include_unresolved)
+        warnings = clamping if uses.is_whole else [*clamping, NOT_ALL]
+        is_cut = page.next_cursor is not None
+        page = structs.replace(page, metadata=inquiry.metadata(warnings, is_cut=is_cut, is_whole=uses.is_whole))
         return page if offset or not others else _with_candidates(engine, page, others, kind, share)
 
-    found = newest(stands, project, answer)
-    if found is None:
-        raise unindexed(project, stands, NoEdgesAvailable)
-    return found
+    return inquiry.require(answer, NoEdgesAvailable)
 
 
 def weigh(engine: Engine, found: list[Meaning]) -> list[tuple[Definition, Found]]:
@@ -138,22 +128,16 @@ def weigh(engine: Engine, found: list[Meaning]) -> list[tuple[Definition, Found]
     return sorted(weighed, key=order)
 
 
-def _share(limit: int, others: int) -> int:
-    """How many rows each symbol gets of a page that several share."""
-    return max(1, limit // (others + 1))
-
-
 def _with_candidates(
     engine: Engine, page: References, others: list[tuple[Definition, Found]], kind: str | None, share: int
 ) -> References:  # fmt: skip
     told = [_candidate(engine, target, _rows(engine, found, kind), share) for target, found in others]
-    is_cut = any(len(each.references) < each.total_references for each in told)
-    completeness = {"result_completeness": "truncated"} if is_cut and _is_complete(page) else {}
-    return structs.replace(page, candidates=told, metadata={**page.metadata, **completeness})
-
-
-def _is_complete(page: References) -> bool:
-    return bool(page.metadata["result_completeness"] == "complete")
+    metadata = page.metadata
+    if metadata["result_completeness"] == "complete" and any(
+        len(each.references) < each.total_references for each in told
+    ):
+        metadata = {**metadata, "result_completeness": "truncated"}
+    return structs.replace(page, candidates=told, metadata=metadata)
 
 
 def _candidate(engine: Engine, target: Definition, rows: Found, share: int) -> CandidateReferences:
@@ -180,10 +164,9 @@ def _of_kind(rows: list[_Place], kind: str | None) -> list[_Place]:
     return [each for each in rows if kind is None or each.kind == kind]
 
 
-def _answered(
-    engine: Engine, target: Definition, stands: Standing, found: Found, offset: int, limit: int,
-    *, include_unresolved: bool,
-) -> References:  # fmt: skip
+def _page(
+    engine: Engine, target: Definition, found: Found, offset: int, limit: int, *, include_unresolved: bool
+) -> References:
     """A page of both lists: the cursor counts along the two side by side."""
     bound, unbound = found.references, found.unresolved
     after = offset + limit
@@ -196,7 +179,7 @@ def _answered(
         ],
         total_references=len(bound), unresolved_count=len(unbound),
         unresolved_reasons=dict(Counter(each.reason for each in unbound).most_common()) or None,
-        metadata=bounded(stands.metadata("truncated" if is_cut else "complete"), is_whole=found.is_whole),
+        metadata={},
         unresolved=[
             UnresolvedRow(**_place(engine, each), reason=each.reason)
             for each in unbound[offset:after]
@@ -209,20 +192,9 @@ def _reference(engine: Engine, each: Reference) -> ReferenceRow:
     return ReferenceRow(**_place(engine, each), confidence=each.confidence, resolver=each.resolver)
 
 
-def bounded(metadata: dict[str, Any], *, is_whole: bool) -> dict[str, Any]:
-    """The same, with a word where the question had more to it than one answer may cost."""
-    if is_whole:
-        return metadata
-    return {**metadata, "result_completeness": "partial", "warnings": [*metadata.get("warnings", []), _NOT_ALL]}
-
-
 def referred(engine: Engine, target: Definition) -> ReferredSymbol:
     file, symbol = engine.scope(target.file).row, engine.symbol(target)
-    return ReferredSymbol(
-        symbol_id=symbol_id(file, symbol), symbol_stable_id=stable_id(file, symbol), name=symbol.name,
-        qualified_name=qualified_name(file, symbol), kind=SHORT_KINDS.get(symbol.kind, symbol.kind), path=file.path,
-        line_start=symbol.name_line,
-    )  # fmt: skip
+    return ReferredSymbol(**symbol_fields(file, symbol), path=file.path, line_start=symbol.name_line)
 
 
 def _place(engine: Engine, each: Reference | Unresolved) -> dict[str, Any]:
@@ -244,11 +216,5 @@ def _context(line: str, column: int) -> str:
 
 def symbol_around(engine: Engine, file: int, number: int) -> SymbolOf:
     """The symbol a site stands in; the module where it stands in none."""
-    row = engine.scope(file).row
-    symbol = engine.scope(file).symbols[number] if number >= 0 else None
-    ids = {"symbol_id": symbol_id(row, symbol), "symbol_stable_id": stable_id(row, symbol)}
-    if symbol is None:
-        stem = row.path.rpartition("/")[2].partition(".")[0]
-        return SymbolOf(**ids, name=stem, qualified_name=module_of(row) or stem, kind="module")
-    kind = SHORT_KINDS.get(symbol.kind, symbol.kind)
-    return SymbolOf(**ids, name=symbol.name, qualified_name=qualified_name(row, symbol), kind=kind)
+    scope = engine.scope(file)
+    return SymbolOf(**symbol_fields(scope.row, scope.symbols[number] if number >= 0 else None))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from codecairn.clock import iso_seconds
 from codecairn.errors import CairnError, OverlayNotReady, ProjectNotFound
 from codecairn.index.overlays import last_ref_use, lease_of, note_ref_use
 from codecairn.index.standing import LIVE, Standing, scope_of, standing
@@ -16,9 +16,10 @@ from codecairn.project import Project
 from codecairn.reading.project import print_refs, print_switched
 from codecairn.source.refs import is_repository, tips, worktrees
 from codecairn.store.layers import Layer
+from codecairn.store.view import Opened
 from codecairn.tools import Call, tool
+from codecairn.tools.inquiry import Inquiry, Workspace, glance, inquire, project_of
 from codecairn.tools.readiness import is_first_run
-from codecairn.tools.views import Workspace, glance, looked_at, project_of, unindexed
 
 
 class IndexedRef(Struct, frozen=True, kw_only=True):
@@ -43,19 +44,21 @@ class RefList(Struct, frozen=True, kw_only=True):
 def list_refs(call: Call, *, workspace: Workspace = None) -> RefList:
     """Which branches, tags and commits are indexed. Use it before work on another branch."""
     project = project_of(call, workspace)
-    stands = looked_at(call, project)
+    inquiry = inquire(call, project)
+    stands = inquiry.stands
     in_git = is_repository(project.git, call.cancel)
     refs = _refs(call, project, stands) if in_git else _only_the_files(stands)
     if not refs and (stands.layer is None or is_first_run(stands)):
-        raise _nothing_yet(project, stands)
-    return RefList(refs=refs, total_refs=len(refs), vcs_mode=in_git, metadata=stands.metadata())
+        raise _nothing_yet(inquiry)
+    return RefList(refs=refs, total_refs=len(refs), vcs_mode=in_git, metadata=inquiry.metadata())
 
 
-def _nothing_yet(project: Project, stands: Standing) -> CairnError:
+def _nothing_yet(inquiry: Inquiry) -> CairnError:
+    stands = inquiry.stands
     if is_first_run(stands) or stands.indexing == "indexing":
-        return unindexed(project, stands, OverlayNotReady)
-    remedy = unindexed(project, stands).remedy
-    return ProjectNotFound(f"Nothing is indexed at {project.root}", details=stands.warnings, remedy=remedy)
+        return inquiry.not_indexed(OverlayNotReady)
+    remedy = inquiry.not_indexed().remedy
+    return ProjectNotFound(f"Nothing is indexed at {inquiry.project.root}", details=stands.warnings, remedy=remedy)
 
 
 def _refs(call: Call, project: Project, stands: Standing) -> list[IndexedRef]:
@@ -66,24 +69,24 @@ def _refs(call: Call, project: Project, stands: Standing) -> list[IndexedRef]:
     layers = opened.store.refs(scope_of(project.index, opened, call.cancel).key)
     base, rows = next((each.head for each in layers if each.base is None), ""), []
     for layer in layers:
-        totals = opened.store.totals(layer.id)
-        rows.append(
-            IndexedRef(
-                ref=layer.name,
-                is_default=layer.base is None,
-                last_indexed_commit=layer.head,
-                merge_base_commit=_parted(call, project, base, layer),
-                file_count=totals.indexed,
-                symbol_count=totals.symbols,
-                status=_status(layer, here),
-                last_accessed_at=_time(last_ref_use(opened.folder, layer)),
-            )
-        )
+        used, parted = last_ref_use(opened.folder, layer), _merge_base(call, project, base, layer)
+        rows.append(_row(opened, layer, layer.name, _status(layer, here), used, parted))
     return rows
 
 
-def _parted(call: Call, project: Project, base: str, layer: Layer) -> str | None:
-    """Where a ref left the default branch; None for the default branch itself, and where that is not in the clone."""
+def _row(
+    opened: Opened, layer: Layer, ref: str, status: str, used: float | None, parted: str | None = None
+) -> IndexedRef:
+    totals = opened.store.totals(layer.id)
+    return IndexedRef(
+        ref=ref, is_default=layer.base is None, last_indexed_commit=layer.head if layer.name else None,
+        merge_base_commit=parted, file_count=totals.indexed, symbol_count=totals.symbols, status=status,
+        last_accessed_at=iso_seconds(used) if used else None,
+    )  # fmt: skip
+
+
+def _merge_base(call: Call, project: Project, base: str, layer: Layer) -> str | None:
+    """The commit where a ref left the default branch; None for that branch, and where the clone lacks it."""
     return None if layer.base is None else project.git.merge_base(base, layer.head, call.cancel)
 
 
@@ -99,23 +102,7 @@ def _only_the_files(stands: Standing) -> list[IndexedRef]:
     layer, opened = stands.layer, stands.opened
     if layer is None or opened is None:
         return []
-    totals = opened.store.totals(layer.id)
-    return [
-        IndexedRef(
-            ref=LIVE,
-            is_default=True,
-            last_indexed_commit=None,
-            merge_base_commit=None,
-            file_count=totals.indexed,
-            symbol_count=totals.symbols,
-            status="active",
-            last_accessed_at=_time(layer.finished_at),
-        )
-    ]
-
-
-def _time(seconds: float | None) -> str | None:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if seconds else None
+    return [_row(opened, layer, LIVE, "active", layer.finished_at)]
 
 
 class SwitchedRef(Struct, frozen=True, kw_only=True):
@@ -137,21 +124,22 @@ def switch_ref(
     """Later calls without `ref` are about this one. Use it to work on a branch without a checkout."""
     project = project_of(call, workspace)
     before = call.connection.refs.get(project.root) or standing(project.index, call.cancel).ref
-    stands = glance(call, project, ref)
+    inquiry = glance(call, project, ref)
+    stands = inquiry.stands
     if stands.layer is None or stands.opened is None:
-        raise unindexed(project, stands)
+        raise inquiry.not_indexed()
     layer = stands.layer if stands.layer.name else None
     if layer is not None:
         note_ref_use(stands.opened.folder, layer, now=True)
-    path, warnings = _settled(call, project, stands.opened.folder, layer)
+    path, warnings = _settle(call, project, stands.opened.folder, layer)
     return SwitchedRef(
         ref=stands.ref if layer is not None else LIVE, previous_ref=before, worktree_path=path,
         status="active" if stands.freshness == "fresh" else "stale",
-        last_indexed_commit=stands.layer.head or None, metadata=_said(stands, warnings),
+        last_indexed_commit=stands.layer.head or None, metadata=inquiry.metadata(warnings),
     )  # fmt: skip
 
 
-def _settled(call: Call, project: Project, folder: Path, layer: Layer | None) -> tuple[str | None, list[str]]:
+def _settle(call: Call, project: Project, folder: Path, layer: Layer | None) -> tuple[str | None, list[str]]:
     """The connection on its ref: leased, remembered, and checked out where that is wanted."""
     path = _worktree(call, project, layer)
     if not call.connection.lasts:
@@ -166,27 +154,17 @@ def _settled(call: Call, project: Project, folder: Path, layer: Layer | None) ->
         lease(*leases)
     if project.settings.worktrees:
         project.worktrees.clean(call.cancel)
-    _remember(call, project, layer)
+    call.connection.refs.pop(project.root, None)
+    if layer is not None:
+        call.connection.refs[project.root] = layer.name
     return path, warnings
 
 
 _UNCONNECTED = "This protocol has no connection to remember a ref for: give `ref` with every later call."
 
 
-def _remember(call: Call, project: Project, layer: Layer | None) -> None:
-    if layer is None:
-        call.connection.refs.pop(project.root, None)
-    else:
-        call.connection.refs[project.root] = layer.name
-
-
-def _said(stands: Standing, warnings: list[str]) -> dict[str, Any]:
-    said = stands.metadata()
-    return {**said, "warnings": [*stands.warnings, *warnings]} if warnings else said
-
-
 def _worktree(call: Call, project: Project, layer: Layer | None) -> str | None:
-    """Where the ref is checked out, if it is anywhere."""
+    """The folder in which the ref is checked out, if there is one."""
     if layer is None:
         return str(project.root)
     found = next((each.path for each in worktrees(project.git, call.cancel) if each.branch == layer.name), None)

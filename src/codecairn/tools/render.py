@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from codecairn.reading import DEFAULT_CHARACTERS, MOST_CHARACTERS
+from codecairn.budget import characters
 from codecairn.text import fenced, one_line
 from codecairn.types import Blame, BlameCommit, BlameLine, Commit, CommitList, Diff, FileChange, FileDiff
 
@@ -69,13 +69,13 @@ def blame(value: Blame, params: Mapping[str, Any]) -> str:
     head = [f"# Git Blame: {one_line(value.file_path)}", *_blame_remarks(value)]
     if not value.lines:
         return "\n\n".join([*head, "The file is empty."])
-    rows, sections = _annotated(value, _blame_room(params) - sum(map(len, head)))
+    rows, sections = _annotate(value, _blame_room(params) - sum(map(len, head)))
     last = value.lines[len(rows) - 1].line
-    parts = [*head, f"## Lines {value.start_line}-{last}", fenced(_joined(rows), value.language)]
+    parts = [*head, f"## Lines {value.start_line}-{last}", fenced(_join(rows), value.language)]
     return "\n\n".join([*parts, *_blame_rest(value, last, params), *sections])
 
 
-def _annotated(value: Blame, room: int) -> tuple[list[str], list[str]]:
+def _annotate(value: Blame, room: int) -> tuple[list[str], list[str]]:
     """The leading lines that fit together with the sections of the commits that wrote them."""
     wrote = {commit.hash: commit for commit in value.commits}
     row = _row_of(value)
@@ -83,7 +83,7 @@ def _annotated(value: Blame, room: int) -> tuple[list[str], list[str]]:
     sections: dict[str, str] = {}
     for line in value.lines:
         written, commit = row(line), wrote.get(line.hash)
-        section = _blamed(commit) if commit and line.hash not in sections else ""
+        section = _blame_section(commit) if commit and line.hash not in sections else ""
         room -= len(written) + len(section) + 3
         if room < 0 and rows:
             break
@@ -174,7 +174,7 @@ def _blame_rest(value: Blame, last: int, params: Mapping[str, Any]) -> list[str]
 
 
 def _blame_room(params: Mapping[str, Any]) -> int:
-    return (DEFAULT_CHARACTERS if params.get("endLine") is None else MOST_CHARACTERS) - _CLOSING
+    return characters(asked=params.get("endLine") is not None) - _CLOSING
 
 
 def _row_of(value: Blame) -> Callable[[BlameLine], str]:
@@ -191,7 +191,7 @@ def _row_of(value: Blame) -> Callable[[BlameLine], str]:
     return row
 
 
-def _blamed(commit: BlameCommit) -> str:
+def _blame_section(commit: BlameCommit) -> str:
     return (
         f"### Commit {commit.short_hash}\n"
         f"**Author**: {_who(commit)}  \n"
@@ -219,10 +219,10 @@ def _diff(value: Diff, sides: list[str]) -> str:
     if not value.files:
         return "\n\n".join([*head, "No differences." if not value.summary.files_changed else "No more files."])
     sections = (_section(file, _lines(file)) for file in value.files)
-    return _RULE.join(["\n\n".join(head), *sections, *_continued(value)])
+    return _RULE.join(["\n\n".join(head), *sections, *_continuation(value)])
 
 
-def _continued(value: Diff) -> list[str]:
+def _continuation(value: Diff) -> list[str]:
     if value.next_cursor is None:
         return []
     whole = value.summary.files_changed
@@ -252,7 +252,7 @@ def _section(file: FileDiff, lines: list[str]) -> str:
         return f"{_heading(file)}\n\nBinary file changed"
     if not lines:
         return _heading(file)
-    block = fenced(_joined(lines), file.language if file.status == "added" else "diff")
+    block = fenced(_join(lines), file.language if file.status == "added" else "diff")
     return f"{_heading(file)}\n\n{block}"
 
 
@@ -261,11 +261,11 @@ def _summary(value: Diff, sides: list[str]) -> str:
     groups: dict[str, list[str]] = {name: [] for name in _GROUPS.values()}
     sizes = dict.fromkeys(groups, 0)
     for file in value.files:
-        groups[_GROUPS[file.status]].append(f"- {_counted(file)}")
+        groups[_GROUPS[file.status]].append(f"- {_count_row(file)}")
     for status, count in value.statuses.items():
         sizes[_GROUPS[status]] += count
     listed = [f"### {name} Files ({sizes[name]:,}):\n" + "\n".join(group) for name, group in groups.items() if group]
-    return "\n\n".join([*head, *listed, *_continued(value), *_binaries(value)])
+    return "\n\n".join([*head, *listed, *_continuation(value), *_binaries(value)])
 
 
 def _folders(value: Diff) -> list[str]:
@@ -292,7 +292,7 @@ def _binaries(value: Diff) -> list[str]:
     return [f"**Binary Files**: {count:,} binary files changed ({kinds})"] if count else []
 
 
-def _counted(file: FileDiff) -> str:
+def _count_row(file: FileDiff) -> str:
     name = one_line(file.path)
     if file.status == "renamed" and file.old_path:
         name = f"{one_line(file.old_path)} → {name}"
@@ -305,7 +305,7 @@ def _counted(file: FileDiff) -> str:
     return f"{name} (+{file.insertions:,} -{file.deletions:,})"
 
 
-def _joined(lines: Iterable[str]) -> str:
+def _join(lines: Iterable[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 

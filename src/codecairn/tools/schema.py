@@ -42,7 +42,7 @@ _SAMPLES = {
     "pattern": "def \\w+_token", "query": "where are tokens checked", "ref": "main", "result_path": "src/app.py",
     "symbol_name": "Type.method", "task": "reject expired tokens",
 }  # fmt: skip
-"""What stands in an example for an argument that is a text."""
+"""Examples of arguments that are texts."""
 _DEEPEST_ARGUMENT = 32
 _LEFT_TO_ERRORS = ("minLength", "maxLength", "pattern", "default")
 _SELF_EVIDENT = frozenset(
@@ -117,7 +117,7 @@ def of_output(returns: Any, family: Family) -> dict[str, Any]:
         [*_alternatives(returns), family.error_form], ref_template="#/$defs/{name}"
     )
     *successes, failure = forms
-    extended = [_extended(form, definitions, family.added) for form in successes]
+    extended = [_extend(form, definitions, family.extra_properties) for form in successes]
     return {"$schema": DIALECT, "type": "object", "anyOf": [*extended, failure], "$defs": definitions}
 
 
@@ -125,7 +125,7 @@ def shallow(whole: dict[str, Any]) -> dict[str, Any]:
     """The same forms, each by two names it requires, first one that no other does, and the error's by its own; still
     true of every value, and a twentieth of the tokens."""
     definitions = whole["$defs"]
-    forms = [_resolved(form, definitions).get("required", []) for form in whole["anyOf"]]
+    forms = [_resolve(form, definitions).get("required", []) for form in whole["anyOf"]]
     counts = Counter(name for form in forms for name in form)
     *told, failure = (sorted(form, key=counts.__getitem__)[:2] for form in forms)
     return {"type": "object", "anyOf": [{"required": names} for names in (*told, failure[:1])]}
@@ -143,7 +143,7 @@ def validated(params: type[msgspec.Struct], arguments: Any) -> msgspec.Struct:
     try:
         return msgspec.convert(given, params)
     except (msgspec.ValidationError, OverflowError, RecursionError) as error:
-        raise _explained(str(error), params, given) from None
+        raise _explain(str(error), params, given) from None
 
 
 def _with_workspace(given: dict[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _with_workspace(given: dict[str, Any], known: tuple[str, ...]) -> dict[str, 
     return {name: value for name, value in given.items() if name != "path"} | {"workspace": path}
 
 
-def _explained(message: str, params: type[msgspec.Struct], given: dict[str, Any]) -> InvalidInput:
+def _explain(message: str, params: type[msgspec.Struct], given: dict[str, Any]) -> InvalidInput:
     if found := _FIELD.fullmatch(message):
         name, where = found["name"], found["where"]
         param = printable(f"{where}.{name}" if where else name)
@@ -208,7 +208,7 @@ def _choice(params: type[msgspec.Struct], given: dict[str, Any], where: str) -> 
     values: list[Any] = [given]
     definitions = form.get("$defs", {})
     for name, items in _STEP.findall(where):
-        form = _resolved(form, definitions)
+        form = _resolve(form, definitions)
         form = form.get("items", {}) if items else form.get("properties", {}).get(name, {})
         values = [each for value in values for each in _inside(value, name)]
     wrong = next((each for each in values if isinstance(each, str) and each not in form.get("enum", [each])), None)
@@ -266,15 +266,15 @@ def _alternatives(returns: Any) -> list[Any]:
     return list(get_args(returns)) if get_origin(returns) in (Union, UnionType) else [returns]
 
 
-def _extended(form: dict[str, Any], definitions: dict[str, Any], added: dict[str, Any]) -> dict[str, Any]:
+def _extend(form: dict[str, Any], definitions: dict[str, Any], added: dict[str, Any]) -> dict[str, Any]:
     """The form with what the envelope adds; what the value itself says of such a property stands."""
     if not added:
         return form
-    body = copy.deepcopy(_resolved(form, definitions))
+    body = copy.deepcopy(_resolve(form, definitions))
     body["properties"] = {**added, **body.get("properties", {})}
     body["required"] = list(dict.fromkeys([*body.get("required", []), *added]))
     return body
 
 
-def _resolved(form: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+def _resolve(form: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
     return definitions[form["$ref"].rsplit("/", 1)[1]] if "$ref" in form else form

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
 from codecairn.errors import EmptyQuery, ResultNotFound
-from codecairn.index.standing import Standing
 from codecairn.names.filters import Filters, checked_language, checked_path
 from codecairn.names.globs import glob
 from codecairn.names.kinds import SHORT_KINDS
 from codecairn.names.qualified import module_of, package_of, qualified_name
 from codecairn.nearness import nearest_paths, suggestion
 from codecairn.paths import printable
-from codecairn.project import Project
 from codecairn.rank.explain import reasons, what_it_lacked
 from codecairn.rank.score import Ranked
 from codecairn.rank.search import CANDIDATES, Mode, Question
@@ -27,9 +25,8 @@ from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.index import ProjectPath
+from codecairn.tools.inquiry import Inquiry, Ref, UnlistedRoot, Workspace, inquire, project_of
 from codecairn.tools.nearby import unmatched
-from codecairn.tools.readiness import files_indexed, first_run_note, is_first_run
-from codecairn.tools.views import Ref, UnlistedRoot, Workspace, newest, project_of, ready, unindexed
 
 _LONGEST_QUERY = 1000
 _MOST_EXACT_NUMBER = (1 << 53) - 1
@@ -125,10 +122,10 @@ def search_code(
     first. Use it before grep."""
     began = time.perf_counter()
     project = project_of(call, workspace, path)
-    asked = _asked(call, query, filters, search_mode, language, path_filter)
+    asked = _question(call, query, filters, search_mode, language, path_filter)
     offset = offset_of(cursor)
-    stands = ready(call, project, ref)
-    page = _page(project, stands, asked, offset, limit)
+    inquiry = inquire(call, project, ref)
+    page = _page(inquiry, asked, offset, limit)
     call.sequence = page.sequence
     ms = (time.perf_counter() - began) * 1000
     after = offset + len(page.results)
@@ -139,32 +136,32 @@ def search_code(
             total_results=page.total, returned_results=len(page.results), search_duration_ms=round(ms, 3),
             cache_hit=page.is_known,
         ),
-        message=_message(project, stands, page.total, ms),
-        metadata=_metadata(stands, page.warnings, page.suppressed, is_cut=is_cut or page.is_capped),
+        message=_message(inquiry, page.total, ms),
+        metadata=inquiry.metadata(page.warnings, is_cut=is_cut or page.is_capped, **page.suppressed),
         next_cursor=str(after) if is_cut else None,
     )  # fmt: skip
 
 
-def _message(project: Project, stands: Standing, total: int, ms: float) -> str:
-    if is_first_run(stands) and not files_indexed(stands):
-        return f"Nothing could be searched: {first_run_note(project.index, stands)}"
-    so_far = " so far" if stands.is_partial else ""
+def _message(inquiry: Inquiry, total: int, ms: float) -> str:
+    if inquiry.is_empty:
+        return f"Nothing could be searched: {inquiry.first_run}"
+    so_far = " so far" if inquiry.stands.is_partial else ""
     return f"Found {total} results{so_far} in {ms:.0f}ms"
 
 
 @dataclass(frozen=True)
-class _Page:
+class _SearchPage:
     results: list[SearchResult]
     total: int
     is_known: bool
     is_capped: bool
     warnings: tuple[str, ...] = ()
-    suppressed: int = 0
+    suppressed: dict[str, Any] = field(default_factory=dict)
     sequence: str = ""
     """Every result in its place: one that was read meanwhile may stand elsewhere."""
 
 
-def _asked(
+def _question(
     call: Call, query: str, filters: SearchFilters, mode: Mode, language: str | None, path_filter: str | None,
     candidates: int = CANDIDATES,
 ) -> Question:  # fmt: skip
@@ -180,25 +177,17 @@ def _asked(
     return Question(query, mode, wanted, candidates, frozenset(call.connection.recent_files))
 
 
-def _page(project: Project, stands: Standing, asked: Question, offset: int, limit: int) -> _Page:
-    def answer(view: View) -> _Page:
-        found, is_known = project.searcher.ranked(view, asked)
+def _page(inquiry: Inquiry, asked: Question, offset: int, limit: int) -> _SearchPage:
+    def answer(view: View) -> _SearchPage:
+        found, is_known = inquiry.project.searcher.ranked(view, asked)
         part = found.results[offset : offset + limit]
         results = [_result(view, each, offset + place) for place, each in enumerate(part, 1)]
         warnings = found.warnings if found.results else (*found.warnings, *unmatched(view, asked.filters))
         order = repr([(each.candidate.file, each.candidate.number) for each in found.results])
-        return _Page(results, len(found.results), is_known, found.is_capped, warnings, found.suppressed, order)
+        suppressed = {"suppressed_duplicate_count": found.suppressed} if found.suppressed else {}
+        return _SearchPage(results, len(found.results), is_known, found.is_capped, warnings, suppressed, order)
 
-    return newest(stands, project, answer) or _Page([], 0, is_known=False, is_capped=False)
-
-
-def _metadata(stands: Standing, warnings: tuple[str, ...], suppressed: int = 0, *, is_cut: bool) -> dict[str, Any]:
-    said = stands.metadata("truncated" if is_cut else "complete")
-    if warnings:
-        said["warnings"] = [*stands.warnings, *warnings]
-    if suppressed:
-        said["suppressed_duplicate_count"] = suppressed
-    return said
+    return _SearchPage([], 0, is_known=False, is_capped=False) if inquiry.is_empty else inquiry.require(answer)
 
 
 def _result(view: View, ranked: Ranked, place: int) -> SearchResult:
@@ -264,8 +253,8 @@ def explain_ranking(
 ) -> Explanation:
     """Why a search result stands where it stands. Use it when a search is odd."""
     project = project_of(call, workspace)
-    stands = ready(call, project, ref)
-    asked = _asked(call, query, filters, search_mode, language, path_filter, limit)
+    inquiry = inquire(call, project, ref)
+    asked = _question(call, query, filters, search_mode, language, path_filter, limit)
 
     def answer(view: View) -> Explanation:
         ranking = project.searcher.ranked(view, asked)[0]
@@ -273,12 +262,9 @@ def explain_ranking(
         place = _place_of(view, found, result_path, result_line_start)
         if place is None:
             raise _lacking(view, asked, found, result_path, result_line_start)
-        return _explained(view, query, found[place], place + 1, _metadata(stands, ranking.warnings, is_cut=False))
+        return _explain(view, query, found[place], place + 1, inquiry.metadata(ranking.warnings))
 
-    explained = newest(stands, project, answer)
-    if explained is None:
-        raise unindexed(project, stands)
-    return explained
+    return inquiry.require(answer)
 
 
 def _place_of(view: View, found: list[Ranked], path: str, line: int) -> int | None:
@@ -295,7 +281,7 @@ def _place_of(view: View, found: list[Ranked], path: str, line: int) -> int | No
     return min(around)[1] if around else None
 
 
-def _explained(view: View, query: str, ranked: Ranked, place: int, metadata: dict[str, Any]) -> Explanation:
+def _explain(view: View, query: str, ranked: Ranked, place: int, metadata: dict[str, Any]) -> Explanation:
     candidate = ranked.candidate
     start, end = extent_of(view, candidate.file, candidate.number, candidate.symbol)
     return Explanation(

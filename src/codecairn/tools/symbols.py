@@ -17,13 +17,13 @@ from codecairn.parse.kinds import KINDS
 from codecairn.paths import has_control, printable
 from codecairn.rank.show import Body, body_of, head_of
 from codecairn.reading.outline import print_symbols
-from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.resolve.inherited import inherited
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
+from codecairn.tools.inquiry import Ref, Workspace, inquire, project_of
 from codecairn.tools.nearby import unmatched
-from codecairn.tools.views import Ref, Workspace, newest, project_of, ready, unindexed
+from codecairn.tools.symbol_fields import symbol_fields
 
 LONGEST_NAME = 500
 _ROOM = 12_000
@@ -79,21 +79,17 @@ def find_symbol(
     ref: Ref = None,
 ) -> SymbolsFound:
     """A definition with its source, by its name or part of it. Use it instead of grepping for `def name`."""
-    project = project_of(call, workspace)
-    stands = ready(call, project, ref)
+    inquiry = inquire(call, project_of(call, workspace), ref)
     check_name(symbol_name)
     wanted = Filters(
         kinds=frozenset({_kind(kind)} if kind else ()), path_filter=checked_path(path or ""),
         language=checked_language(language) if language else "",
     )  # fmt: skip
     offset = offset_of(cursor)
-    found = newest(stands, project, lambda view: _page(view, symbol_name, wanted, offset, limit, call.cancel))
-    if found is None:
-        raise unindexed(project, stands)
-    page, total = found
+    page, total = inquiry.require(lambda view: _page(view, symbol_name, wanted, offset, limit, call.cancel))
     after = offset + len(page)
     return SymbolsFound(
-        symbols=page, total_symbols=total, metadata=stands.metadata("truncated" if after < total else "complete"),
+        symbols=page, total_symbols=total, metadata=inquiry.metadata(is_cut=after < total),
         next_cursor=str(after) if after < total else None,
     )  # fmt: skip
 
@@ -126,7 +122,7 @@ def _page(
         raise _not_found(view, name, wanted)
     page = found[offset : offset + limit]
     bodies = _bodies(view, page if page and page[0].match != "near" else page[:1])
-    return [_shown(view, each, bodies.get(place)) for place, each in enumerate(page)], len(found)
+    return [_row(view, each, bodies.get(place)) for place, each in enumerate(page)], len(found)
 
 
 def _not_found(view: View, name: str, wanted: Filters) -> SymbolNotFound:
@@ -157,14 +153,13 @@ def _bodies(view: View, page: list[Named]) -> dict[int, Body]:
     return bodies
 
 
-def _shown(view: View, each: Named, body: Body | None) -> SymbolFound:
+def _row(view: View, each: Named, body: Body | None) -> SymbolFound:
     file, symbol = each.file, each.symbol
     doc = symbol.doc.strip().split("\n")[0][:_LONGEST_DOC]
     return SymbolFound(
-        name=symbol.name, qualified_name=qualified_name(file, symbol), kind=SHORT_KINDS.get(symbol.kind, symbol.kind),
-        match=each.match, language=file.language, path=file.path, line_start=symbol.name_line,
-        line_end=symbol.end_line, signature=symbol.signature, symbol_id=symbol_id(file, symbol),
-        symbol_stable_id=stable_id(file, symbol), source_layer=view.source_layer(file.path, file.id),
+        **symbol_fields(file, symbol), match=each.match, language=file.language, path=file.path,
+        line_start=symbol.name_line, line_end=symbol.end_line, signature=symbol.signature,
+        source_layer=view.source_layer(file.path, file.id),
         doc=doc if doc and body is None else None, body=body.text if body else None,
         body_start_line=body.start_line if body else None,
         body_cut=body.is_cut if body else False,
