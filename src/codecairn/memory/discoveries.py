@@ -124,7 +124,7 @@ def checked_module(module: str | None) -> str | None:
 def said_already(known: Discoveries, type_: str, content: str, binding: Binding) -> DiscoveryRow | None:
     """The discovery of the same binding that says the same: in the same words whatever its type, else in nearly the
     same where the type is the same too."""
-    words, spelled = _words(content), _spelled_words(content)
+    words, spelled = _words(content), _words_as_written(content)
     near: tuple[float, DiscoveryRow] | None = None
     for row in known.about(binding.path, binding.symbol, _marks(spelled)):
         if not _may_say_the_same(spelled, row.content):
@@ -140,7 +140,7 @@ def said_already(known: Discoveries, type_: str, content: str, binding: Binding)
 
 def _may_say_the_same(spelled: set[str], content: str) -> bool:
     """A look at the words as they are written, which takes a tenth of the time."""
-    theirs = _spelled_words(content)
+    theirs = _words_as_written(content)
     return len(spelled & theirs) > len(spelled | theirs) / 2
 
 
@@ -152,7 +152,7 @@ def _marks(spelled: set[str]) -> list[str]:
     return marks if len(marks) == len(spelled) // 5 + 2 and all(map(str.isascii, marks)) else []
 
 
-def _spelled_words(content: str) -> set[str]:
+def _words_as_written(content: str) -> set[str]:
     return set(_SPELLED.findall(content.lower()))
 
 

@@ -277,7 +277,7 @@ class _Ranking:
         return Found(
             "code", f"{candidate.file:x}-{candidate.number}", _type(candidate.kind, file),
             candidate.name or candidate.qualified or file.path.rpartition("/")[2], text.content, self._project.name,
-            module_name(file.path, self._project.name), _modified(self._project, file.path), scored.score,
+            module_name(file.path, self._project.name), _modification_time(self._project, file.path), scored.score,
             scored.boosts, file.path, text.start_line, text.end_line, file.language,
             content_line=text.content_start_line, is_cut=text.is_cut, layer=view.source_layer(file.path, file.id),
         )  # fmt: skip
@@ -297,7 +297,7 @@ def _type(kind: str, file: FileRow) -> str:
     return _TYPE_OF.get(kind, kind)
 
 
-def _modified(project: Project, path: str) -> str | None:
+def _modification_time(project: Project, path: str) -> str | None:
     """When the file last changed, as the file system tells."""
     try:
         return iso_seconds(os.stat(project.root / path).st_mtime)  # noqa: PTH116 - a third of the time

@@ -41,11 +41,11 @@ class Meaning:
     near: float
 
     def proposals(self, view: View, most: int, is_wanted: Callable[[Hit], bool]) -> list[Hit]:
-        def wanted(found: list[Near]) -> list[Near]:
+        def keep(found: list[Near]) -> list[Near]:
             view.meet([each[:2] for each in found])
             return [each for each in found if is_wanted(Hit(*each))]
 
-        return [Hit(*each) for each in self.field.nearest(self.query, most, wanted, self.near)]
+        return [Hit(*each) for each in self.field.nearest(self.query, most, keep, self.near)]
 
     def similar(self, places: Sequence[Place]) -> dict[Place, float]:
         return self.field.similar(self.query, places)
