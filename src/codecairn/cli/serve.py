@@ -13,6 +13,7 @@ from typing import Any, Literal
 import click
 
 from codecairn import allocator, config, logs
+from codecairn.doctor import servers
 from codecairn.errors import CairnError
 
 _INDEX_FAMILIES = frozenset({"index", "refs", "files", "context"})
@@ -77,6 +78,7 @@ def command(
     allocator.spare()
     _end_on_signals()
     settings = config.load(roots, local=address is None, worktrees=worktrees, answers=answers)
+    servers.announce(config.data_folder(settings), " ".join(["cairn", *sys.argv[1:]]))
     make = partial(_service, settings, selection, watch=not no_watch, index=not no_index)
     try:
         if address is None:
@@ -148,6 +150,7 @@ def _leave(status: int) -> None:
     """End now: threads still waiting for a child must not hold the process, and no child outlives it."""
     from codecairn.source import process
 
+    servers.withdraw()
     process.leave()
     with contextlib.suppress(OSError, ValueError, AttributeError):  # stderr may be broken, closed or missing
         sys.stderr.flush()
