@@ -13,7 +13,6 @@ from typing import Any, Literal
 import click
 
 from codecairn import allocator, config, logs
-from codecairn.doctor import servers
 from codecairn.errors import CairnError
 
 _INDEX_FAMILIES = frozenset({"index", "refs", "files", "context"})
@@ -78,7 +77,6 @@ def command(
     allocator.spare()
     _end_on_signals()
     settings = config.load(roots, local=address is None, worktrees=worktrees, answers=answers)
-    servers.announce(config.data_folder(settings), " ".join(["cairn", *sys.argv[1:]]))
     make = partial(_service, settings, selection, watch=not no_watch, index=not no_index)
     try:
         if address is None:
@@ -91,6 +89,7 @@ def command(
 
 def _service(settings: config.Settings, selection: str, *, watch: bool, index: bool) -> Any:
     from codecairn import tools
+    from codecairn.doctor import servers
     from codecairn.project import Projects
     from codecairn.serve import Service
     from codecairn.serve.upkeep import Upkeep
@@ -100,6 +99,7 @@ def _service(settings: config.Settings, selection: str, *, watch: bool, index: b
     if not registry.tools:
         raise click.UsageError(f"--tools {selection} selects nothing. Known: {', '.join(tools.standard().tools)}")
     projects = Projects(settings)
+    servers.announce(config.data_folder(settings), " ".join(["cairn", *sys.argv[1:]]))
     is_asked_of_it = any(tool.family in _INDEX_FAMILIES for tool in registry.tools.values())
     return Service(registry, projects, Upkeep(projects, watch=watch) if index and is_asked_of_it else None)
 
@@ -148,9 +148,10 @@ def _end_on_signals() -> None:
 
 def _leave(status: int) -> None:
     """End now: threads still waiting for a child must not hold the process, and no child outlives it."""
+    from codecairn.doctor import servers
     from codecairn.source import process
 
-    servers.withdraw()
+    servers.withdraw(config.data_folder(config.load()))
     process.leave()
     with contextlib.suppress(OSError, ValueError, AttributeError):  # stderr may be broken, closed or missing
         sys.stderr.flush()

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from codecairn.doctor import Finding, Patient, fault, good, servers, warning
+from codecairn.doctor import Finding, Patient, fault, good, warning
 from codecairn.errors import CairnError
 from codecairn.index.inventory import indexed_roots
 from codecairn.store import place
@@ -46,7 +46,7 @@ def check_folder(patient: Patient) -> Iterator[Finding]:
 def check_leftovers(patient: Patient) -> Iterator[Finding]:
     left = list(leftovers(patient.home))
     if left:
-        size = sum(size_of(each) if each.is_dir() else each.stat().st_size for each in left) / 1e6
+        size = sum(map(size_of, left)) / 1e6
         yield warning("Leftovers", f"{len(left)} of runs that were killed, {size:,.1f} MB", "cairn doctor --clean")
     gone = [each for each in _roots(patient.home) if each.is_gone]
     if gone:
@@ -63,24 +63,20 @@ def _roots(home: Path) -> list[Any]:
 
 
 def leftovers(home: Path) -> Iterator[Path]:
-    """Builds that were never finished, work that was killed, and marks of servers that run no more."""
+    """Builds that were never finished, and work that was killed."""
     for folder in _folders(home / "indexes"):
         current = place.current_epoch(folder)
         is_written = WriterLock(folder / "lock").owner() is not None
         if not is_written:
             yield from (each for each in _folders(folder) if each != current and (each / "index.db").exists())
     yield from (each for each in _folders(home / "work") if time.time() - each.stat().st_mtime > _DAY_S)
-    yield from servers.dead(home)
 
 
 def clean(home: Path) -> int:
     """Delete what was left behind; returns how much it was."""
     left = list(leftovers(home))
     for each in left:
-        if each.is_dir():
-            shutil.rmtree(each, ignore_errors=True)
-        else:
-            each.unlink(missing_ok=True)
+        shutil.rmtree(each, ignore_errors=True)
     return len(left)
 
 

@@ -11,23 +11,21 @@ from pathlib import Path
 from codecairn import __version__
 from codecairn.doctor import Finding, Patient, good, warning
 
-_marks: list[Path] = []
-
 
 def announce(home: Path, about: str) -> None:
     """Leave a mark for as long as this process serves. A data directory that cannot be written stops nobody."""
     with contextlib.suppress(OSError):
         folder = home / "servers"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        mark = folder / str(os.getpid())
-        mark.write_text(f"{__version__}\n{about}\n", encoding="utf-8")
-        _marks.append(mark)
+        for each in _marked(home):
+            if not _runs(each):  # it was killed
+                each.unlink()
+        (folder / str(os.getpid())).write_text(f"{__version__}\n{about}\n", encoding="utf-8")
 
 
-def withdraw() -> None:
-    while _marks:
-        with contextlib.suppress(OSError):
-            _marks.pop().unlink()
+def withdraw(home: Path) -> None:
+    with contextlib.suppress(OSError):
+        (home / "servers" / str(os.getpid())).unlink()
 
 
 def check_running(patient: Patient) -> Iterator[Finding]:
@@ -38,10 +36,6 @@ def check_running(patient: Patient) -> Iterator[Finding]:
         yield warning("Servers", said, "Restart the client that started it.")
     if not old:
         yield good("Servers", f"{len(running)} running, of this version" if running else "none runs now")
-
-
-def dead(home: Path) -> Iterator[Path]:
-    return (each for each in _marked(home) if not _runs(each))
 
 
 def _marked(home: Path) -> list[Path]:
