@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import sys
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -183,15 +182,13 @@ def _take_back(chosen: list[KnownClient], asked: Request, receipts: Receipts, *,
 
 
 def _index(root: Path) -> int:
-    began = time.monotonic()
     try:
         with progress_bar() as report:
             value = called("index_codebase", {"path": str(root)}, report)
     except click.ClickException as error:
         _tell(False, "Index", error.message)
         return 1
-    said = value["statistics"]
-    _tell(True, "Index", f"{said['total_files']:,} files of {_short(root)} in {time.monotonic() - began:.1f} s")
+    _tell(True, "Index", value["message"])
     return 0
 
 

@@ -47,12 +47,13 @@ def write(path: Path, text: str, *, mode: int = 0o600) -> list[Path]:
     return made
 
 
-def delete(path: Path, folders: list[str]) -> None:
-    """Delete a file, and the folders that were made for it as far as they are empty."""
+def delete(path: Path, folders: list[str]) -> list[str]:
+    """Delete a file, and the folders that were made for it as far as they are empty; returns the others."""
     path.unlink(missing_ok=True)
     for each in reversed(folders):
         with contextlib.suppress(OSError):
             Path(each).rmdir()
+    return [each for each in folders if Path(each).exists()]
 
 
 class Receipts:
@@ -69,6 +70,13 @@ class Receipts:
 
     def of(self, path: Path) -> Receipt | None:
         return self.all().get(str(path))
+
+    def hand_on(self, path: Path, folders: list[str]) -> None:
+        """Folders that were made for one file and hold others of ours go with the last of them."""
+        for name, receipt in self.all().items():
+            shared = [each for each in folders if Path(name).is_relative_to(each) and each not in receipt.folders]
+            if shared and name != str(path):
+                self.put(Path(name), msgspec.structs.replace(receipt, folders=[*shared, *receipt.folders]))
 
     def put(self, path: Path, receipt: Receipt | None) -> None:
         kept = {name: each for name, each in self.all().items() if name != str(path)}

@@ -7,7 +7,7 @@ its file meanwhile.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -80,7 +80,7 @@ def invocation() -> list[str]:
     if any(part.startswith(("archive-v", "environments-v")) for part in here.parts):  # uv's cache, which uv clears
         uvx = process.find("uvx", outside=here)
         if uvx is not None:
-            return [uvx, "--from", "codecairn", "cairn"]
+            return [uvx, "codecairn"]
     script = here / ("cairn.exe" if sys.platform == "win32" else "cairn")
     return [str(script)] if script.exists() else [sys.executable, "-m", "codecairn"]
 
@@ -117,7 +117,18 @@ def plan_adding(client: KnownClient, asked: Request, receipts: files.Receipts) -
         entry = entry_for(client, asked)
     except NotEditable as error:
         return Change(client.title, client.user_file(), problem=str(error))
-    return plan_entry(client.title, entry, receipts, is_ours=starts_this, owned={*client.local, *(client.remote or {})})
+    try:
+        text = files.read(entry.path)
+        there = edit.current(text or "", entry)
+    except NotEditable as error:
+        return Change(client.title, entry.path, problem=f"{error}; it was left alone")
+    if starts_this(there, entry.value):
+        return Change(client.title, entry.path, text, text, entry)
+    if isinstance(there, dict) and receipts.of(entry.path) is None:  # what the user added to the entry stays
+        ours = {*client.local, *(client.remote or {})}
+        kept = {name: value for name, value in there.items() if name not in ours}
+        entry = replace(entry, value={**entry.value, **kept})
+    return plan_entry(client.title, entry, receipts)
 
 
 def plan_guide(root: Path, receipts: files.Receipts) -> Change:
@@ -126,23 +137,16 @@ def plan_guide(root: Path, receipts: files.Receipts) -> Change:
     return plan_entry(path.name, ConfigEntry(path, (), NAME, GUIDE), receipts)
 
 
-def plan_entry(
-    title: str, entry: ConfigEntry, receipts: files.Receipts, *, is_ours: Any = None, owned: Iterable[str] = ()
-) -> Change:
+def plan_entry(title: str, entry: ConfigEntry, receipts: files.Receipts) -> Change:
     change = Change(title, entry.path, entry=entry)
     try:
         text = files.read(entry.path)
-        there = edit.current(text or "", entry)
-        receipt = receipts.of(entry.path)
-        if there == entry.value or (there is not None and is_ours and is_ours(there, entry.value)):
+        if edit.current(text or "", entry) == entry.value:
             return replace(change, before=text, after=text)
-        if isinstance(there, dict) and receipt is None:  # what the user added to the entry stays
-            kept = {name: value for name, value in there.items() if name not in owned}
-            entry = replace(entry, value={**entry.value, **kept})
-        after, made = edit.add(text or "", entry, receipt)
+        after, receipt = edit.add(text or "", entry, receipts.of(entry.path))
     except NotEditable as error:
         return replace(change, problem=f"{error}; it was left alone")
-    return replace(change, before=text, after=after, entry=entry, receipt=made)
+    return replace(change, before=text, after=after, receipt=receipt)
 
 
 def starts_this(there: Any, wanted: Any) -> bool:
@@ -196,7 +200,8 @@ def carry_out(change: Change, receipts: files.Receipts, *, is_private: bool) -> 
         raise NotEditable(change.problem)
     receipt = change.receipt
     if change.after is None:
-        files.delete(change.path, receipt.folders if receipt else [])
+        left = files.delete(change.path, receipt.folders if receipt else [])
+        receipts.hand_on(change.path, left)
     else:
         folders = files.write(change.path, change.after, mode=0o600 if is_private else 0o644)
         if change.before is None and receipt is not None:
