@@ -54,9 +54,11 @@ def known_clients(platform: str = sys.platform) -> dict[str, KnownClient]:
 
 
 def _client(raw: dict[str, Any], platform: str) -> KnownClient:
-    fields = {name: value for name, value in raw.items() if not name.startswith("user-")}
+    fields: dict[str, Any] = {name: value for name, value in raw.items() if not name.startswith("user-")}
     fields["user"] = raw.get(f"user-{platform}", raw["user"])
-    return KnownClient(**{name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()})
+    for name in ("found", "user", "keys", "project", "check"):
+        fields[name] = tuple(fields.get(name, ()))
+    return KnownClient(**fields)
 
 
 def _first_there(paths: Sequence[Path]) -> Path:

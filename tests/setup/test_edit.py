@@ -42,7 +42,7 @@ class Writer:
     def document(self) -> dict[str, Any]:
         document = {self.word(): self.plain(2) for _ in range(self.random.randrange(4))}
         if self.random.random() < 0.7:
-            servers = {
+            servers: dict[str, Any] = {
                 self.word(): {"command": self.word(), "args": [self.word()]} for _ in range(self.random.randrange(3))
             }
             if self.random.random() < 0.2:

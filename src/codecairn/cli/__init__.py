@@ -22,7 +22,7 @@ COMMANDS = {
     "instructions": "Check the instruction catalogue, or import rules into it.",
     "link": "Link another project, to search both at once.",
     "links": "List the projects that are linked to this one.",
-    "memory": "List, move or harvest what is remembered of a project.",
+    "memory": "Add, list, move or harvest what is remembered of a project.",
     "outline": "Print the symbols of files or folders.",
     "pack": "Gather the context for a task within a budget of tokens.",
     "prune-overlays": "Drop indexed branches that nobody has used for a while.",

@@ -85,6 +85,12 @@ def called(
 
 
 def _said(error: CairnError) -> str:
+    if candidates := error.data.get("candidates"):
+        width = max(len(each["qualified_name"]) for each in candidates)
+        rows = [f"  {each['qualified_name']:<{width}}  {each['path']}:{each['line_start']}" for each in candidates]
+        more = error.data["total_candidates"] - len(candidates)
+        left = [f"  and {more} more"] if more else []
+        return "\n".join([f"{error.message.partition(':')[0]}:", *rows, *left, error.remedy])
     details = error.data.get("details")
     more = f": {details}" if isinstance(details, str) and details not in error.message else ""
     return f"{error.message}{more}. {error.remedy}"

@@ -13,7 +13,7 @@ import click
 
 from codecairn import config
 from codecairn.cli import Suggesting
-from codecairn.cli.index import progress_bar
+from codecairn.cli.index import called, progress_bar
 from codecairn.errors import CairnError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _root = click.option("--root", "--workspace", "root", metavar="PATH", help="The 
 
 @click.group(
     cls=Suggesting,
-    help="List, show, move or delete what is remembered of a project, or harvest what it has written down.",
+    help="Add, list, show, move or delete what is remembered of a project, or harvest what it has written down.",
 )
 def command() -> None:
     pass
@@ -50,6 +50,31 @@ def list_(root: str | None, type_: str | None, module: str | None, structured: b
         first = each["content"].split("\n")[0]
         click.echo(f"{each['id']}  {each['type']:<8}  {_status(each)}{first}")
     click.echo(f"{len(found)} {'discovery' if len(found) == 1 else 'discoveries'}", err=True)
+
+
+@command.command(help="Remember something of the project that its code does not say.")
+@_root
+@click.argument("words", nargs=-1, required=True)
+@click.option(
+    "--type", "type_", type=click.Choice(_TYPES), default="decision", show_default=True, help="Of which kind."
+)
+@click.option("--path", metavar="FILE", help="The file it is about.")
+@click.option("--symbol", metavar="NAME", help="The symbol it is about: it is then told when that changes.")
+@click.option("--module", metavar="NAME", help="The folder it is about.")
+@click.option("--json", "structured", is_flag=True, help="Print what remember answers.")
+def add(
+    root: str | None,
+    words: tuple[str, ...],
+    type_: str,
+    path: str | None,
+    symbol: str | None,
+    module: str | None,
+    structured: bool,
+) -> None:
+    about = {"path": path, "symbol": symbol, "module": module}
+    asked = {"type": type_, "content": " ".join(words), **{name: each for name, each in about.items() if each}}
+    answer = called("remember", asked, root=Path(root) if root else None)
+    click.echo(json.dumps(answer, indent=2, ensure_ascii=False) if structured else answer["message"])
 
 
 @command.command(help="Show one discovery whole.")

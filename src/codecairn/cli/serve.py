@@ -16,6 +16,10 @@ from codecairn import allocator, config, logs
 from codecairn.errors import CairnError
 
 _INDEX_FAMILIES = frozenset({"index", "refs", "files", "context"})
+_WAITING = """\
+cairn: waiting for an MCP client on stdin. Ctrl-C ends it.
+  Clients start this command themselves: `cairn setup` writes it into yours.
+  In a shell, use `cairn search WORDS` or `cairn --help`; over HTTP, --http."""
 _LEVELS = ["debug", "info", "warning", "error"]
 
 
@@ -108,7 +112,7 @@ def _serve_stdio(make: Callable[[], Any]) -> None:
     from codecairn.serve import sdk
 
     if sys.stdin is not None and sys.stdin.isatty():
-        click.echo("cairn: waiting for an MCP client on stdin; see cairn serve --help (Ctrl-C ends it)", err=True)
+        click.echo(_WAITING, err=True)
     door = sdk.stdio_door()
     door.serve(make())
     _leave(0)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from codecairn import __version__
 from codecairn.doctor import Finding, Patient, good, warning
+
+_HAS_PROC = Path("/proc/self").exists()
 
 
 def announce(home: Path, about: str) -> None:
@@ -48,9 +49,10 @@ def _marked(home: Path) -> list[Path]:
 def _runs(mark: Path) -> bool:
     """Whether the process is there, and began before it left its mark: numbers are given again."""
     try:
-        if sys.platform == "linux":
+        if _HAS_PROC:
             return Path("/proc", mark.name).stat().st_mtime <= mark.stat().st_mtime + 1
         os.kill(int(mark.name), 0)
     except OSError:
         return False
-    return True
+    else:
+        return True

@@ -16,6 +16,7 @@ from codecairn import config
 from codecairn.clients import NAME, KnownClient
 from codecairn.setup import edit, files
 from codecairn.setup.edit import ConfigEntry, Receipt
+from codecairn.setup.proof import find_program
 from codecairn.setup.splice import NotEditable
 from codecairn.source import process
 
@@ -65,13 +66,7 @@ class Change:
 def is_here(client: KnownClient, outside: Path) -> bool:
     folders = [config.expand(each) for each in client.found if "/" in each]
     programs = [each for each in client.found if "/" not in each]
-    return any(each and each.exists() for each in folders) or any(_find_program(each, outside) for each in programs)
-
-
-def _find_program(name: str, outside: Path) -> str | None:
-    if sys.platform != "win32":
-        return process.find(name, outside=outside)
-    return process.find(name, outside=outside) or process.find(f"{name}.cmd", outside=outside)
+    return any(each and each.exists() for each in folders) or any(find_program(each, outside) for each in programs)
 
 
 def invocation() -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from codecairn.source import process
 
 _PROTOCOL = "2025-06-18"
 _LONGEST_S = 60.0
+_ENDINGS = ("", ".cmd") if sys.platform == "win32" else ("",)
+"""npm writes its programs as .cmd files on Windows."""
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -92,8 +95,13 @@ class Word:
     text: str
 
 
+def find_program(name: str, outside: Path) -> str | None:
+    found = (process.find(f"{name}{ending}", outside=outside) for ending in _ENDINGS)
+    return next(filter(None, found), None)
+
+
 def ask_client(client: KnownClient, folder: Path) -> Word:
-    program = process.find(client.check[0], outside=folder) if client.check else None
+    program = find_program(client.check[0], folder) if client.check else None
     if program is None:
         return Word(None, "restart it; its list of MCP servers then names cairn")
     try:
