@@ -75,7 +75,7 @@ def command(
     problems += _prove(chosen, asked)
     click.echo("\nTake it back: cairn setup --remove    Something is wrong: cairn doctor")
     if not instructions:
-        click.echo("Optional: cairn setup --instructions tells agents in AGENTS.md when to use which tool.")
+        click.echo("Optional: --instructions tells agents in AGENTS.md when to use which tool.")
     sys.exit(1 if problems else 0)
 
 
@@ -175,9 +175,7 @@ def _take_back(chosen: list[KnownClient], asked: Request, receipts: Receipts, *,
         click.echo("Nothing was written.")
     else:
         problems += _write(told, receipts, yes=yes, is_private=True)
-        click.echo(
-            f"\nThe index stays in {_short(config.data_folder(config.load()))}; delete that folder to be rid of it."
-        )
+        click.echo(f"\nThe index and what was remembered stay in {_short(config.data_folder(config.load()))}.")
     sys.exit(1 if problems else 0)
 
 

@@ -18,7 +18,7 @@ def announce(home: Path, about: str) -> None:
     with contextlib.suppress(OSError):
         folder = home / "servers"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for each in _marked(home):
+        for each in _marks(home):
             if not _runs(each):  # it was killed
                 each.unlink()
         (folder / str(os.getpid())).write_text(f"{__version__}\n{about}\n", encoding="utf-8")
@@ -30,7 +30,7 @@ def withdraw(home: Path) -> None:
 
 
 def check_running(patient: Patient) -> Iterator[Finding]:
-    running = [each.read_text(encoding="utf-8").splitlines() for each in _marked(patient.home) if _runs(each)]
+    running = [each.read_text(encoding="utf-8").splitlines() for each in _marks(patient.home) if _runs(each)]
     old = [(version, about) for version, about in running if version != __version__]
     for version, about in old:
         said = f"one of version {version} runs ({about}); this is {__version__}"
@@ -39,7 +39,7 @@ def check_running(patient: Patient) -> Iterator[Finding]:
         yield good("Servers", f"{len(running)} running, of this version" if running else "none runs now")
 
 
-def _marked(home: Path) -> list[Path]:
+def _marks(home: Path) -> list[Path]:
     try:
         return sorted(each for each in (home / "servers").iterdir() if each.name.isdigit())
     except OSError:
