@@ -6,7 +6,6 @@ gives the bytes that were there before; where somebody has edited or formatted t
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,19 +122,20 @@ def _member(value: Any, path: Sequence[str]) -> Any:
 
 def _with_member(before: Any, entry: ConfigEntry) -> tuple[Any, int]:
     """The value with our entry in it, and how many objects had to be made for it."""
-    after = copy.deepcopy(before)
-    holder, made = after, 0
+    after = holder = dict(before)
+    made = 0
     for key in entry.keys:
         made += key not in holder
-        holder = holder.setdefault(key, {})
+        holder[key] = holder = dict(holder.get(key, {}))
     holder[entry.name] = entry.value
     return after, made
 
 
 def _without_member(before: Any, receipt: Receipt) -> Any:
-    after = copy.deepcopy(before)
+    after = dict(before)
     holders = [after]
     for key in receipt.keys:
+        holders[-1][key] = dict(holders[-1][key])
         holders.append(holders[-1][key])
     del holders[-1][receipt.name]
     for depth in range(len(receipt.keys) - 1, len(receipt.keys) - 1 - receipt.made, -1):
