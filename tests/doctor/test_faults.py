@@ -353,3 +353,10 @@ def test_leftovers_are_cleaned(machine: Machine) -> None:
     assert "2 deleted" in machine.cairn("doctor", "--clean").stderr
     assert machine.epoch() == kept
     assert [each for each in machine.examine() if each.subject == "Leftovers"] == []
+
+
+def test_outside_of_a_project_the_rest_is_examined(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(machine.home)
+    found = {each["subject"]: each["level"] for each in json.loads(machine.cairn("doctor", "--json").output)}
+    assert found["Project"] == "warning"
+    assert found["git"] == found["Cursor"] == found["Server"] == "ok"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -199,3 +200,24 @@ def test_no_color_is_obeyed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert "\x1b[" in coloured.output
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b[" not in CliRunner().invoke(main, ["setup", "--dry-run", "--client", "cursor"], color=True).output
+
+
+def test_a_team_server_is_called_with_its_token(home: Path, repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CAIRN_TOKEN", "s3cret")
+    command = [COMMAND, "serve", "--http", "127.0.0.1:0", "--root", str(repo.path), "--no-index"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        url = server.stderr.readline().split()[-1]
+        good = setup("--yes", "--client", "cursor", "--url", url)
+        monkeypatch.setenv("CAIRN_TOKEN", "wrong")
+        bad = setup("--yes", "--client", "cursor", "--url", url)
+        server.terminate()
+    assert (good.exit_code, bad.exit_code) == (0, 1), good.output + bad.output
+    assert "✓ Server" in good.output
+    assert "401" in bad.output
+
+
+def test_outside_of_a_project_clients_are_set_up_all_the_same(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(home)
+    assert setup("--yes", "--client", "cursor").exit_code == 0
+    assert "which project" in setup("--yes", "--client", "windsurf").output

@@ -48,7 +48,7 @@ def command(
     remove: bool,
 ) -> None:
     from codecairn.setup.files import Receipts
-    from codecairn.setup.plan import Request, plan_adding, plan_guide
+    from codecairn.setup.plan import Request, may_be_project, plan_adding, plan_guide
 
     settings = config.load()
     receipts = Receipts(config.data_folder(settings))
@@ -60,6 +60,7 @@ def command(
         _take_back(chosen, asked, receipts, dry_run=dry_run, yes=yes)
         return
     changes = [plan_adding(each, asked, receipts) for each in chosen]
+    able = [each for each, change in zip(chosen, changes, strict=True) if not change.problem]
     changes += [plan_guide(asked.root, receipts)] if instructions else []
     problems = _show(changes, secret=asked.token)
     if in_project and not url and any(each.is_needed for each in changes):
@@ -70,9 +71,11 @@ def command(
     if not chosen:
         sys.exit(1)
     problems += _write(changes, receipts, yes=yes, is_private=not in_project)
-    if not (no_index or url):
+    if not may_be_project(asked.root):
+        _tell(None, "Index", "no project here; a server indexes the one that it is started in")
+    elif not (no_index or url):
         problems += _index(asked.root)
-    problems += _prove(chosen, asked)
+    problems += _prove(able, asked)
     click.echo("\nTake it back: cairn setup --remove    Something is wrong: cairn doctor")
     if not instructions:
         click.echo("Optional: --instructions tells agents in AGENTS.md when to use which tool.")
@@ -152,14 +155,9 @@ def _write(changes: list[Change], receipts: Receipts, *, yes: bool, is_private: 
 
 
 def _take_back(chosen: list[KnownClient], asked: Request, receipts: Receipts, *, dry_run: bool, yes: bool) -> None:
-    from codecairn.setup.plan import plan_removing
+    from codecairn.setup.plan import files_of, plan_removing
 
-    places = [
-        (each.title, path, each.keys)
-        for each in chosen
-        for path in (each.user_file(), each.project_file(asked.root))
-        if path
-    ]
+    places = [(each.title, path, each.keys) for each in chosen for path in files_of(each, asked.root)]
     named = {str(path) for _, path, _ in places}
     if len(chosen) == len(
         clients.known_clients()

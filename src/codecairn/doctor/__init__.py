@@ -52,9 +52,8 @@ def checks() -> list[Check]:
 
     return [
         machine.check_packages, machine.check_command, machine.check_git, machine.check_ripgrep,
-        data.check_folder, data.check_leftovers, project.check_repository, project.check_index,
-        project.check_watches, project.check_encoder, entries.check_clients, entries.check_server,
-        servers.check_running,
+        data.check_folder, data.check_leftovers, project.check_project, project.check_encoder,
+        entries.check_clients, entries.check_server, servers.check_running,
     ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from codecairn.clients import NAME, KnownClient, known_clients
 from codecairn.doctor import Finding, Patient, fault, good, warning
 from codecairn.setup import edit, files, proof
 from codecairn.setup.edit import ConfigEntry
-from codecairn.setup.plan import command_line, invocation, is_here, starts_this
+from codecairn.setup.plan import command_line, files_of, invocation, is_here, starts_this
 from codecairn.setup.splice import NotEditable
 from codecairn.source import process
 
@@ -24,8 +24,8 @@ def check_clients(patient: Patient) -> Iterator[Finding]:
     here = [each for each in known_clients().values() if is_here(each, patient.root)]
     ready = 0
     for client in here:
-        for path in (client.user_file(), client.project_file(patient.root)):
-            finding = _judge(client, path, patient) if path else None
+        for path in files_of(client, patient.root):
+            finding = _judge(client, path, patient)
             if finding is not None:
                 ready += finding.level == "ok"
                 yield finding
@@ -63,7 +63,7 @@ def _judge_command(client: KnownClient, value: Any, path: Path, again: str) -> F
     found = line[0] if Path(line[0]).is_absolute() else process.find(line[0], outside=path)
     if found is None or not Path(found).exists():
         return fault(client.title, f"{path} starts {line[0]}, which is not there", again)
-    if not starts_this(value, {"command": [*invocation(), "serve"]}):
+    if not starts_this(value):
         return warning(client.title, f"{path} starts another installation, {found}", again)
     return good(client.title, str(path))
 

@@ -14,7 +14,7 @@ from codecairn import __version__, config
 from codecairn.cancel import Cancel
 from codecairn.doctor import Finding, Patient, fault, good, warning
 from codecairn.errors import CairnError
-from codecairn.setup.plan import invocation
+from codecairn.setup.plan import invocation, may_be_project
 from codecairn.source import process
 
 _OLDEST_GIT = (2, 31)
@@ -71,7 +71,7 @@ def check_command(patient: Patient) -> Iterator[Finding]:
 
 
 def check_git(patient: Patient) -> Iterator[Finding]:
-    program = process.find("git", outside=patient.root)
+    program = _find("git", patient)
     if program is None:
         yield fault("git", "not found: no history, no branches, no diff", "Install git 2.31 or newer.")
         return
@@ -89,7 +89,7 @@ def check_git(patient: Patient) -> Iterator[Finding]:
 
 
 def check_ripgrep(patient: Patient) -> Iterator[Finding]:
-    program = process.find("rg", outside=patient.root)
+    program = _find("rg", patient)
     remedy = "pip install 'codecairn[rg]', or install ripgrep."
     if program is None:
         instead = "`git grep`" if (patient.root / ".git").exists() else "reading every file"
@@ -101,6 +101,11 @@ def check_ripgrep(patient: Patient) -> Iterator[Finding]:
         yield warning("ripgrep", f"{program} is of no use: {said[0] if said else 'it does not run'}", remedy)
     else:
         yield good("ripgrep", said[0].removeprefix("ripgrep ").split(" ")[0])
+
+
+def _find(name: str, patient: Patient) -> str | None:
+    """As the server finds it: never one that lies inside the project."""
+    return process.find(name, outside=patient.root if may_be_project(patient.root) else patient.home)
 
 
 def _say(program: str, folder: Path) -> str:

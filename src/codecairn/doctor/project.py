@@ -11,6 +11,7 @@ from codecairn.doctor import Finding, Patient, fault, good, warning
 from codecairn.errors import CairnError, EncoderFailed, NotARepository
 from codecairn.index.standing import Standing, standing
 from codecairn.project import Project, Projects
+from codecairn.setup.plan import may_be_project
 from codecairn.source.walk import list_files
 from codecairn.source.watch import filesystem_kind
 from codecairn.text import number_of
@@ -20,7 +21,15 @@ _ROOM = 2
 _LEAST_INSTANCES = 16
 
 
-def check_repository(patient: Patient) -> Iterator[Finding]:
+def check_project(patient: Patient) -> Iterator[Finding]:
+    if not may_be_project(patient.root):
+        yield warning("Project", f"{patient.root} is none", "cd to a project and ask again, or name it with --root.")
+        return
+    for check in (_check_repository, _check_index, _check_watches):
+        yield from check(patient)
+
+
+def _check_repository(patient: Patient) -> Iterator[Finding]:
     try:
         project = _project(patient)
         layout = project.git.layout(Cancel())
@@ -36,7 +45,7 @@ def check_repository(patient: Patient) -> Iterator[Finding]:
             yield good("Project", str(patient.root))
 
 
-def check_index(patient: Patient) -> Iterator[Finding]:
+def _check_index(patient: Patient) -> Iterator[Finding]:
     if not (patient.home / "indexes").is_dir():
         yield _not_indexed(patient)
         return
@@ -79,7 +88,7 @@ def _judge(found: Standing) -> Iterator[Finding]:
         yield good("Index", f"{found.freshness}, {said}")
 
 
-def check_watches(patient: Patient) -> Iterator[Finding]:
+def _check_watches(patient: Patient) -> Iterator[Finding]:
     if (kind := filesystem_kind(patient.root)) is not None:
         said = f"{patient.root} is on a remote file system ({kind}): changes are found by looking"
         yield warning("Watching", said, "Keep the clone on a local disk.")

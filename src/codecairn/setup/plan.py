@@ -63,6 +63,16 @@ class Change:
         return not self.problem and self.before != self.after
 
 
+def may_be_project(root: Path) -> bool:
+    """The home directory and the root of a file system never are one."""
+    return root not in (Path.home(), Path(root.anchor))
+
+
+def files_of(client: KnownClient, root: Path) -> list[Path]:
+    """Where the client may have an entry: of the user, and of the project."""
+    return list(dict.fromkeys(filter(None, (client.user_file(), client.project_file(root)))))
+
+
 def is_here(client: KnownClient, outside: Path) -> bool:
     folders = [config.expand(each) for each in client.found if "/" in each]
     programs = [each for each in client.found if "/" not in each]
@@ -86,6 +96,8 @@ def entry_for(client: KnownClient, asked: Request) -> ConfigEntry:
         raise NotEditable(f"{client.title} has no configuration for a project")
     if asked.url and client.remote is None:
         raise NotEditable(f"{client.title} takes no server by its URL from a file")
+    if client.needs_root and not asked.url and not may_be_project(asked.root):
+        raise NotEditable(f"{client.title} has to be told which project: run this in one, or name it with --root")
     line = [*invocation(), "serve", *(("--root", str(asked.root)) if client.needs_root else ())]
     token = client.token if asked.in_project and asked.token else asked.token
     if asked.in_project and asked.token and "$token" in str(client.remote) and not client.token:
@@ -117,7 +129,7 @@ def plan_adding(client: KnownClient, asked: Request, receipts: files.Receipts) -
         there = edit.current(text or "", entry)
     except NotEditable as error:
         return Change(client.title, entry.path, problem=f"{error}; it was left alone")
-    if starts_this(there, entry.value):
+    if not (asked.url or client.needs_root) and starts_this(there):
         return Change(client.title, entry.path, text, text, entry)
     if isinstance(there, dict) and receipts.of(entry.path) is None:  # what the user added to the entry stays
         ours = {*client.local, *(client.remote or {})}
@@ -144,13 +156,13 @@ def plan_entry(title: str, entry: ConfigEntry, receipts: files.Receipts) -> Chan
     return replace(change, before=text, after=after, receipt=receipt)
 
 
-def starts_this(there: Any, wanted: Any) -> bool:
+def starts_this(value: Any) -> bool:
     """Whether an entry starts this installation's server, under whichever name and with whichever options."""
-    line, ours = command_line(there), command_line(wanted)
-    if not line or not ours or "serve" not in line:
+    line, ours = command_line(value), invocation()
+    if "serve" not in line or line[1 : len(ours)] != ours[1:]:
         return False
     command = line[0] if Path(line[0]).is_absolute() else process.find(line[0], outside=Path(line[0]))
-    return command is not None and line[: len(ours) - 1] == [line[0], *ours[1:-1]] and _are_one(command, ours[0])
+    return command is not None and _are_one(command, ours[0])
 
 
 def command_line(value: Any) -> list[str]:
