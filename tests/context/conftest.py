@@ -93,6 +93,18 @@ def bill(ship: str, hours: int) -> str:
 def high_water(ship: str) -> int:
     return len(ship)
 """,
+    "harbour/tides/log.py": """\
+from harbour.tides.table import high_water
+
+
+def log(ship: str) -> list[str]:
+    height = high_water(ship)
+    lines = [ship]
+    for hour in range(height):
+        lines.append(str(hour))
+    lines.sort()
+    return lines
+""",
     "docs/berths.md": "# Berths\n\n## Fees\n\nThe mooring fee grows with the depth of the berth.\n",
     "tests/test_berth.py": """\
 from harbour.berths.berth import Berth, mooring_fee

@@ -65,7 +65,16 @@ def test_every_item_says_where_why_and_how_much(harbour: Asking) -> None:
             first = each["content"].split("\n")[0]
             assert lines[each["content_start_line"] - 1] == first
             assert each["line_start"] <= each["content_start_line"] <= each["line_end"]
+            if "…" not in each["content"]:
+                shown = each["content_start_line"] + each["content"].count("\n")
+                assert not "".join(lines[shown : each["line_end"]]).strip(), "the end is left out without a mark"
     assert sum(each["tokens"] for each in pack["items"]) <= pack["tokens"] <= DEFAULT_TOKENS
+
+
+def test_a_caller_that_goes_on_after_its_call_says_so(harbour: Asking) -> None:
+    pack = packed(harbour.answer("build_context_pack", task="high_water of the tides"))
+    (caller,) = [each for each in of_kind(pack, "caller") if each["name"] == "harbour.tides.log.log"]
+    assert caller["content"].endswith("\n…")
 
 
 def test_the_first_definition_stands_first(harbour: Asking) -> None:

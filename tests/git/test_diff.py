@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from codecairn.source import neutral
 from codecairn.tools.render import diff_compared
 from codecairn.types import Diff
 from tests.git.conftest import Ask, FailOnce, posix
@@ -426,3 +427,20 @@ def test_latin_1_content_is_readable(repo: Repo, ask: Ask) -> None:
     repo.commit("one", {"a.txt": b"caf\xe9\n"})
     repo.commit("two", {"a.txt": b"th\xe9\n"})
     assert ask("git_diff", ref1="HEAD~1", ref2="HEAD").value["files"][0]["diff"] == "@@ -1 +1 @@\n-caf�\n+th�\n"
+
+
+def test_a_file_that_is_written_again_alike_meanwhile_has_not_changed(
+    repo: Repo, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """git compares the times of files first; here it goes on from what it knew, as when they change after that."""
+    monkeypatch.setitem(neutral.NEUTRAL, "diff.autoRefreshIndex", "false")
+    repo.commit("files", dict.fromkeys(("a.txt", "b.txt", "c.txt", "d.txt"), "a\n"))
+    for name, content in (("a.txt", "a\n"), ("b.txt", "b\n"), ("c.txt", "a\n"), ("d.txt", "a\n")):
+        (repo.path / name).write_text(content)
+        os.utime(repo.path / name, (1, 1))
+    for summary in (False, True):
+        value = ask("git_diff", summary=summary, format="json").value
+        assert [each["path"] for each in value["files"]] == ["b.txt"]
+        assert value["summary"]["insertions"] == 1
+    (repo.path / "b.txt").write_text("a\n")
+    assert ask("git_diff", format="json").value["files"] == []

@@ -39,6 +39,7 @@ MASKED_AT = {
 _TRIES = 12
 _WEIGHED = 40
 """Fewer chunks than are weighed of any part of a project: tests and documents have a share of their own."""
+NO_SUCH_WORD = "zqvxnosuchword"
 CURSORS = ("next_cursor", "nextCursor")
 """May name an index; that there is one is compared."""
 
@@ -101,7 +102,7 @@ def narrow(truth: Reference, draw: Callable[[], Asked]) -> Asked:
         suppressed = value["metadata"].get("suppressed_duplicate_count", 0)
         if value["statistics"]["total_results"] + suppressed < _WEIGHED:
             return _about_a_result(asked, value["results"])
-    return Asked(asked.tool, {**asked.arguments, "query": "no such words anywhere"})
+    return Asked(asked.tool, {**asked.arguments, "query": NO_SUCH_WORD})
 
 
 def _about_a_result(asked: Asked, results: list[dict[str, Any]]) -> Asked:
@@ -163,7 +164,7 @@ def shared_results(tool: str, value: dict[str, Any]) -> dict[str, Any]:
 
 def _is_part(item: dict[str, Any]) -> bool:
     """Whether a part of a text is shown for want of room, at its start or around a line."""
-    return bool(item["content_cut"]) or "…" in item["content"]
+    return bool(item["content_cut"]) or "…" in item["content"] or item["content_start_line"] != item["line_start"]
 
 
 def _place(file: dict[str, Any]) -> str:
@@ -175,7 +176,7 @@ def differences(got: Any, wanted: Any, where: str = "") -> list[str]:
     the length of names and times that are masked."""
     if isinstance(got, dict) and isinstance(wanted, dict):
         if not where and (_CUT & {*got, *wanted}):
-            got, wanted = _without_cuts(got), _without_cuts(wanted)
+            got, wanted = _as_far_as(_without_cuts(got), wanted), _as_far_as(_without_cuts(wanted), got)
         names = sorted({*got, *wanted})
         parts = [differences(got.get(name, "∅"), wanted.get(name, "∅"), f"{where}.{name}") for name in names]
     elif isinstance(got, list) and isinstance(wanted, list) and _are_alike(got, wanted, where):
@@ -188,7 +189,7 @@ def differences(got: Any, wanted: Any, where: str = "") -> list[str]:
 
 _CUT = {"cut", "nextStartLine", "filesLeft", "linesLeft", "omitted_files"}
 _LENGTHS = _CUT | {"endLine", "count", "next_cursor", "nextCursor", "commits", "result_completeness", "folders"}
-_SHORTENED = re.compile(r"… \([\d,]+ characters more\)$")
+_SHORTENED = re.compile(r"…(?: \([\d,]+ characters more\))?$")
 
 
 def _without_cuts(value: dict[str, Any]) -> dict[str, Any]:
@@ -198,6 +199,13 @@ def _without_cuts(value: dict[str, Any]) -> dict[str, Any]:
     if isinstance(metadata, dict):
         kept["metadata"] = {name: each for name, each in metadata.items() if name not in _LENGTHS}
     return kept
+
+
+def _as_far_as(value: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """A value whose file, if it has one, is no longer than the other's."""
+    if "file" not in value or "file" not in other:
+        return value
+    return {**value, "file": {**value["file"], "content": value["file"]["content"][: len(other["file"]["content"])]}}
 
 
 def _are_alike(got: list[Any], wanted: list[Any], where: str) -> bool:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 TOOLS = tools.standard().tools
 ENTRIES = [*TOOLS, "resource", "prompt"]
 _SCHEMA_SHARE, _INVALID_SHARE, _FIXED_SHARE = 0.05, 0.06, 0.6
+_NOT_YET = ("Not indexed", "being indexed")
 _UNREADY = ("overlay_not_ready", "index_in_progress", "index_not_ready", "-32002", "-32003")
 
 
@@ -259,7 +260,7 @@ class Worker:
             return
         self._result.judged["live"] += 1
         if answer.is_error:
-            if None not in contents:
+            if not any(each is None or b"\0" in each for each in contents):
                 self._wrong(number, asked, "the file was there all the time", answer, None)
         elif len(contents) == 1 and not _is_content(answer.value, contents[0]):
             self._wrong(number, asked, "the file never had this content", answer, str(contents[0]))
@@ -312,8 +313,9 @@ def _is_refusal(answer: Answer) -> bool:
 def _is_unready(answer: Answer) -> bool:
     """Whether an answer says that the ref is not indexed at this moment."""
     if not answer.is_error:
-        return any("Not indexed" in each for each in (answer.value.get("metadata") or {}).get("warnings", []))
-    return error_code(answer) in _UNREADY or "Not indexed" in answer.text or "being indexed" in answer.text
+        warnings = (answer.value.get("metadata") or {}).get("warnings", [])
+        return any(words in each for each in warnings for words in _NOT_YET)
+    return error_code(answer) in _UNREADY or any(words in answer.text for words in _NOT_YET)
 
 
 def _is_content(value: dict[str, Any], content: bytes | None) -> bool:

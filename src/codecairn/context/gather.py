@@ -260,7 +260,7 @@ class Gatherer:
         head = set(range(symbol.name_line, symbol.name_line + 1 + symbol.signature.count("\n"))) if symbol else set()
         near = {at for call in calls for at in range(call - _AROUND, call + _AROUND + 1) if first <= at <= last}
         kept = sorted(head | near)
-        return _fitting(list(_with_gaps(lines, kept)), kept[0], room) if kept else None
+        return _fitting(list(_with_gaps(lines, kept, last)), kept[0], room) if kept else None
 
     # What people wrote.
 
@@ -317,11 +317,14 @@ def _note(each: Written, worth: float, why: str) -> Material:
     return Material(each.kind, each.name, each.path, 0, 0, why, worth, lambda room: _fitting(text.split("\n"), 0, room))
 
 
-def _with_gaps(lines: list[str], kept: list[int]) -> Iterator[str]:
+def _with_gaps(lines: list[str], kept: list[int], last: int) -> Iterator[str]:
+    """The kept lines, and a mark for those between and after them."""
     for before, at in zip([kept[0], *kept], kept, strict=False):
         if at > before + 1:
             yield ELISION
         yield lines[at - 1]
+    if kept[-1] < last:
+        yield ELISION
 
 
 def _fitting(lines: list[str], start: int, room: int) -> Shown | None:

@@ -245,6 +245,7 @@ class _Listing:
         self.end = 0
         self.entries: list[_Entry] = []
         self._named: list[_Entry] = []
+        self._judged = 0
 
     @property
     def lines(self) -> int:
@@ -254,15 +255,18 @@ class _Listing:
         """Go on reading; whether every file has its counts."""
         fields = _Fields(output, self.end)
         try:
-            while not self.entries and output[self.end : self.end + 1] == b":":
+            while not self._judged and output[self.end : self.end + 1] == b":":
                 self._named.append(_named(fields))
                 self.end = fields.at
-            while len(self.entries) < len(self._named):
-                self.entries.append(_counted(self._named[len(self.entries)], fields))
+            while self._judged < len(self._named):
+                entry = _counted(self._named[self._judged], fields)
+                self._judged += 1
+                if entry is not None:
+                    self.entries.append(entry)
                 self.end = fields.at
         except _CutOffError:
             return False
-        return bool(self.entries)
+        return bool(self._judged)
 
 
 class _Fields:
@@ -291,12 +295,18 @@ def _named(fields: _Fields) -> _Entry:
     return _Entry(status, path, old_path, decoded(found[1]), decoded(found[2]))
 
 
-def _counted(entry: _Entry, fields: _Fields) -> _Entry:
+def _counted(entry: _Entry, fields: _Fields) -> _Entry | None:
+    """The entry with its counts. git counts no lines of a file that was written again with the same content after it
+    was listed: such a file has not changed, and the row that comes next is that of another file, or empty."""
+    start = fields.at
     row = fields.take()
     found = _COUNTS.fullmatch(row)
-    if found is None:
+    if found is None and row:
         raise CairnError(f"git counted lines in a form not known here: {printable(decoded(row))}")
-    if not found[3]:  # a rename: both names follow
+    if found is None or decoded(found[3]) != ("" if entry.old_path else entry.path):
+        fields.at = start
+        return None
+    if entry.old_path:  # both names follow
         fields.take()
         fields.take()
     if found[1] == b"-":

@@ -264,6 +264,8 @@ def serve(service: Service, access: Access, announce: Callable[[int], None]) -> 
     """Serve until a signal; `announce` is told the port once it is open, for port 0 means any."""
     import uvicorn
 
+    from codecairn.serve.slow_senders import TimedProtocol
+
     class Announced(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
@@ -273,6 +275,6 @@ def serve(service: Service, access: Access, announce: Callable[[int], None]) -> 
     # Without proxy_headers the peer is who connected, not who a header says it was.
     config = uvicorn.Config(
         app(service, access), host=access.address.host, port=access.address.port, log_config=None, access_log=False,
-        server_header=False, timeout_graceful_shutdown=2, proxy_headers=False,
+        server_header=False, timeout_graceful_shutdown=2, proxy_headers=False, http=TimedProtocol,
     )  # fmt: skip
     Announced(config).run()
