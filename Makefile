@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Without .pyc files the server takes twice as long to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types bench soak soak-calls conformance model wheel clean
+.PHONY: demo test lint types bench soak soak-calls conformance model wheel bundle clean
 
 $(VENV)/ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.12"; exit 1; }
@@ -23,8 +23,8 @@ test: lint types
 	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 lint: $(VENV)/ready
-	@$(BIN)/ruff check src tests benchmarks training
-	@$(BIN)/ruff format --check --quiet src tests benchmarks training || { $(BIN)/ruff format --diff src tests benchmarks training; exit 1; }
+	@$(BIN)/ruff check src tests benchmarks training packaging
+	@$(BIN)/ruff format --check --quiet src tests benchmarks training packaging || { $(BIN)/ruff format --diff src tests benchmarks training packaging; exit 1; }
 
 types: $(VENV)/ready
 	@$(BIN)/mypy
@@ -64,6 +64,11 @@ model: $(VENV)/ready
 
 wheel: $(VENV)/ready
 	@$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+# One file for Claude Desktop, and what registries and marketplaces read, written anew.
+bundle: $(VENV)/ready
+	@$(BIN)/python packaging/generate.py
+	@$(BIN)/python packaging/generate.py --bundle dist/cairn.mcpb
 
 clean:
 	rm -rf $(VENV) .conformance dist build

@@ -89,6 +89,7 @@ def test_a_command_imports_nothing_that_only_a_server_needs(arguments: list[str]
 
 KEPT_FOR_GOOD = {
     "cache.py:_caches": "the caches themselves, by weak references",
+    "clients.py:known_clients": "one table of clients a system",
     "diff/reading.py:_is_atomic": "the kinds of nodes that the grammars have",
     "embed/choice.py:shipped": "one",
     "embed/choice.py:_encoder_asked_for": "one a choice of settings",
@@ -107,7 +108,6 @@ KEPT_FOR_GOOD = {
     "parse/version.py:extractor_version": "one a language",
     "paths.py:_patterns": "one a choice of settings, sixty-four at most",
     "resolve/rules.py:rules_of": "one a language",
-    "serve/clients.py:_known": "one table of clients",
     "source/process.py:_running": "the children that run now",
     "tools/__init__.py:_declared": "the tools",
 }

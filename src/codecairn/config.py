@@ -92,6 +92,23 @@ def load(
     )
 
 
+def wants_colour() -> bool:
+    """NO_COLOR, set to anything, asks for none."""
+    return not os.environ.get("NO_COLOR")
+
+
+def expand(path: str) -> Path | None:
+    """A path of clients.toml on this machine; None where the variable that it begins with is not set."""
+    if path.startswith("{config}"):
+        from platformdirs import user_config_path  # noqa: PLC0415
+
+        return user_config_path(roaming=True) / path.removeprefix("{config}/")
+    if path.startswith("$"):
+        variable, _, rest = path[1:].partition("/")
+        return Path(os.environ[variable]) / rest if os.environ.get(variable) else None
+    return Path(path).expanduser()
+
+
 def program_path() -> list[str]:
     return [entry for entry in os.environ.get("PATH", os.defpath).split(os.pathsep) if entry]
 

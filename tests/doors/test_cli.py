@@ -136,3 +136,17 @@ def test_the_command_says_its_version_and_its_commands(tmp_path: Path) -> None:
     assert cairn(tmp_path, "--version").stdout.decode().split()[-1] == __version__
     said = cairn(tmp_path, "--help").stdout.decode()
     assert all(command in said for command in ("call", "schemas", "serve"))
+
+
+def test_candidates_of_an_ambiguous_name_stand_one_a_line(repo: Repo) -> None:
+    repo.commit("many", {f"m{n}.py": f"class C{n}:\n    def run(self):\n        pass\n" for n in range(9)})
+    done = cairn(repo.path, "refs", "run")
+    assert done.returncode == 1
+    assert b"\n  m0.C0.run  m0.py:2\n  m1.C1.run  m1.py:2\n" in done.stderr
+
+
+def test_memory_add_remembers(written: Repo) -> None:
+    done = cairn(written.path, "memory", "add", "Runs", "are never nested here", "--type", "rule")
+    assert done.stdout.startswith(b"Stored as d-")
+    assert b"rule" in cairn(written.path, "memory", "list").stdout
+    assert cairn(written.path, "memory", "add", "short").returncode == 1

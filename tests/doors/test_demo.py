@@ -202,7 +202,7 @@ def test_a_server_on_a_terminal_says_what_it_waits_for(repo: Repo, start: Starte
     server = start(repo.path, "serve", "--log-level", "error", "--no-index", stdin=terminal)
     os.close(terminal)
     assert server.stderr is not None
-    assert b"waiting for an MCP client on stdin; see cairn serve --help" in server.stderr.readline()
+    assert b"waiting for an MCP client on stdin. Ctrl-C ends it." in server.stderr.readline()
     os.write(typed, b"\x04")
     out, _ = server.communicate(timeout=60)
     os.close(typed)

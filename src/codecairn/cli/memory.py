@@ -10,7 +10,7 @@ import click
 
 from codecairn.cli import Suggesting
 from codecairn.cli.show import show_json
-from codecairn.cli.tool_call import json_option, open_project, progress_bar, root_option, translate_errors
+from codecairn.cli.tool_call import call_tool, json_option, open_project, progress_bar, root_option, translate_errors
 
 if TYPE_CHECKING:
     from codecairn.memory.harvest import Proposal
@@ -24,7 +24,7 @@ _SOURCES = ("adr", "rules", "commits", "todo")
 
 @click.group(
     cls=Suggesting,
-    help="List, show, move or delete what is remembered of a project, or harvest what it has written down.",
+    help="Add, list, show, move or delete what is remembered of a project, or harvest what it has written down.",
 )
 def command() -> None:
     pass
@@ -45,6 +45,25 @@ def list_(root: Path | None, type_: str | None, module: str | None, structured: 
         first = each["content"].split("\n")[0]
         click.echo(f"{each['id']}  {each['type']:<8}  {_status(each)}{first}")
     click.echo(f"{len(found)} {'discovery' if len(found) == 1 else 'discoveries'}", err=True)
+
+
+@command.command(help="Remember something of the project that its code does not say.")
+@root_option
+@click.argument("words", nargs=-1, required=True)
+@click.option(
+    "--type", "type_", type=click.Choice(_TYPES), default="decision", show_default=True, help="Of which kind."
+)
+@click.option("--path", metavar="FILE", help="The file it is about.")
+@click.option("--symbol", metavar="NAME", help="The symbol it is about: it is then told when that changes.")
+@click.option("--module", metavar="NAME", help="The folder it is about.")
+@json_option
+def add(root: Path | None, words: tuple[str, ...], type_: str, structured: bool, **about: str | None) -> None:
+    asked = {"type": type_, "content": " ".join(words), **{name: each for name, each in about.items() if each}}
+    answer = call_tool("remember", asked, root=root)
+    if structured:
+        show_json(answer)
+    else:
+        click.echo(answer["message"])
 
 
 @command.command(help="Show one discovery whole.")

@@ -16,6 +16,10 @@ from codecairn import allocator, config, logs
 from codecairn.cli.tool_call import translate_errors
 
 _INDEX_FAMILIES = frozenset({"index", "refs", "files", "context"})
+_WAITING = """\
+cairn: waiting for an MCP client on stdin. Ctrl-C ends it.
+  Clients start this command themselves: `cairn setup` writes it into yours.
+  In a shell, use `cairn search WORDS` or `cairn --help`; over HTTP, --http."""
 _LEVELS = ["debug", "info", "warning", "error"]
 
 
@@ -87,6 +91,7 @@ def command(
 
 def _service(settings: config.Settings, selection: str, *, watch: bool, index: bool) -> Any:
     from codecairn import tools
+    from codecairn.doctor import servers
     from codecairn.project import Projects
     from codecairn.serve import Service
     from codecairn.serve.upkeep import Upkeep
@@ -96,6 +101,7 @@ def _service(settings: config.Settings, selection: str, *, watch: bool, index: b
     if not registry.tools:
         raise click.UsageError(f"--tools {selection} selects nothing. Known: {', '.join(tools.standard().tools)}")
     projects = Projects(settings)
+    servers.announce(config.data_folder(settings), " ".join(["cairn", *sys.argv[1:]]))
     is_asked_of_it = any(tool.family in _INDEX_FAMILIES for tool in registry.tools.values())
     return Service(registry, projects, Upkeep(projects, watch=watch) if index and is_asked_of_it else None)
 
@@ -104,7 +110,7 @@ def _serve_stdio(make: Callable[[], Any]) -> None:
     from codecairn.serve import sdk
 
     if sys.stdin is not None and sys.stdin.isatty():
-        click.echo("cairn: waiting for an MCP client on stdin; see cairn serve --help (Ctrl-C ends it)", err=True)
+        click.echo(_WAITING, err=True)
     door = sdk.stdio_door()
     door.serve(make())
     _leave(0)
@@ -144,8 +150,10 @@ def _end_on_signals() -> None:
 
 def _leave(status: int) -> None:
     """End now: threads still waiting for a child must not hold the process, and no child outlives it."""
+    from codecairn.doctor import servers
     from codecairn.source import process
 
+    servers.withdraw(config.data_folder(config.load()))
     process.leave()
     with contextlib.suppress(OSError, ValueError, AttributeError):  # stderr may be broken, closed or missing
         sys.stderr.flush()

@@ -76,19 +76,26 @@ def translate_errors(into: type[click.ClickException] = click.ClickException) ->
 
 
 def _sentence(error: CairnError) -> str:
+    if candidates := error.data.get("candidates"):
+        width = max(len(each["qualified_name"]) for each in candidates)
+        rows = [f"  {each['qualified_name']:<{width}}  {each['path']}:{each['line_start']}" for each in candidates]
+        more = error.data["total_candidates"] - len(candidates)
+        left = [f"  and {more} more"] if more else []
+        return "\n".join([f"{error.message.partition(':')[0]}:", *rows, *left, error.remedy])
     details = error.data.get("details")
-    more = f": {details}" if isinstance(details, str) and details not in error.message else ""
-    return f"{error.message}{more}. {error.remedy}"
+    detail = f": {details}" if isinstance(details, str) and details not in error.message else ""
+    return f"{error.message}{detail}. {error.remedy}"
 
 
-def open_tools() -> tuple[Registry, Projects]:
-    """The tools and projects of a command, opened once: what one call has learnt of a project serves the next."""
+def open_tools(root: Path | None = None) -> tuple[Registry, Projects]:
+    """The tools and projects of a command, opened once: what one call has learnt of a project serves the next. `root`
+    is the project for tools that take none."""
     from codecairn import tools
     from codecairn.project import Projects
 
     state = click.get_current_context().meta
     if _OPEN not in state:
-        state[_OPEN] = (tools.standard(), Projects(config.load()))
+        state[_OPEN] = (tools.standard(), Projects(config.load((str(root),) if root else ())))
     found: tuple[Registry, Projects] = state[_OPEN]
     return found
 
@@ -100,14 +107,16 @@ def open_project(root: Path | None, into: type[click.ClickException] = click.Cli
         return projects.named(str(root.resolve()), param="root") if root else projects.current()
 
 
-def call_tool(tool: str, arguments: Mapping[str, Any], report: Report | None = None) -> dict[str, Any]:
+def call_tool(
+    tool: str, arguments: Mapping[str, Any], report: Report | None = None, *, root: Path | None = None
+) -> dict[str, Any]:
     """Returns a tool's value; its error ends the command."""
     from codecairn import tools
     from codecairn.connection import Connection
 
     logs.configure("warning", "text")
     with translate_errors():
-        registry, projects = open_tools()
+        registry, projects = open_tools(root)
         call = tools.Call(projects, Connection("cli"), registry, "cli", report=report)
         reply = registry.call(registry.tools[tool], call, dict(arguments))
         if reply.error is not None:

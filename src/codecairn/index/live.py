@@ -271,8 +271,8 @@ class ProjectIndex:
                     self.damage.clear()
         except CairnError as error:
             activity.failure = error
-            if not isinstance(error, Cancelled | Busy):
-                self.failure = error
+            if activity.ref is None and not isinstance(error, Cancelled | Busy):
+                self.failure = error  # of a ref that cannot be read, those are told who asked for it
             raise
         finally:
             with self._lock:

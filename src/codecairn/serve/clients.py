@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
+from codecairn.clients import known_clients
 from codecairn.tools import Answers
 
 _READING_SINCE = "2025-06-18"
@@ -29,14 +27,8 @@ def answers_for(protocol: str, client: Client | None, wanted: str) -> Answers:
 
 
 def shows_value_alone(client: Client) -> bool:
-    since = _known().get(client.name)
-    return since is not None and _numbers(client.version) >= _numbers(since)
-
-
-@cache
-def _known() -> dict[str, str]:
-    raw = files("codecairn.serve").joinpath("clients.toml").read_text(encoding="utf-8")
-    return {each["name"]: each["since"] for each in tomllib.loads(raw)["client"]}
+    since = next((each.since for each in known_clients().values() if each.info == client.name), "")
+    return bool(since) and _numbers(client.version) >= _numbers(since)
 
 
 def _numbers(version: str) -> list[int]:
