@@ -156,7 +156,8 @@ def is_a_field_of_a_value(held: str) -> bool:
 
 SPELLED_LIKE_A_LANGUAGE = {
     "context/stack.py": {"python"},  # Poetry's name for the interpreter, among dependencies
-    "index/run.py": {"go"},  # a directive of go.mod
+    "cli/completion.py": {"bash"},  # a shell
+    "index/working_tree.py": {"go"},  # a directive of go.mod
     "resolve/source.py": {"go"},  # a word that may stand before a call
 }
 

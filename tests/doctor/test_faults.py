@@ -18,9 +18,10 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from codecairn import config, doctor
+from codecairn import config
 from codecairn.cli import main
 from codecairn.doctor import Finding, Patient
+from codecairn.doctor.examination import examine
 from codecairn.setup.plan import invocation
 from codecairn.store import place
 from tests.support.repo import Repo
@@ -49,7 +50,7 @@ class Machine:
 
     def examine(self) -> list[Finding]:
         settings = config.load()
-        return list(doctor.examine(Patient(self.repo.path, settings, config.data_folder(settings), **self.patient)))
+        return list(examine(Patient(self.repo.path, settings, config.data_folder(settings), **self.patient)))
 
     def program(self, name: str, script: str) -> None:
         path = self.bin / name

@@ -260,6 +260,8 @@ class Worker:
             return
         self._result.judged["live"] += 1
         if answer.is_error:
+            if error_code(answer) == "workspace_not_allowed":  # a secret by its name
+                return
             if not any(each is None or b"\0" in each for each in contents):
                 self._wrong(number, asked, "the file was there all the time", answer, None)
         elif len(contents) == 1 and not _is_content(answer.value, contents[0]):

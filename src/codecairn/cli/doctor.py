@@ -32,7 +32,8 @@ def command(root: Path | None, clean: bool, structured: bool) -> None:
     import msgspec
 
     from codecairn import logs
-    from codecairn.doctor import Patient, examine
+    from codecairn.doctor import Patient
+    from codecairn.doctor.examination import examine
 
     logs.configure("error", "text")
     settings = config.load()

@@ -44,19 +44,3 @@ def warning(subject: str, text: str, remedy: str) -> Finding:
 
 def fault(subject: str, text: str, remedy: str) -> Finding:
     return Finding(level="error", subject=subject, text=text, remedy=remedy)
-
-
-def checks() -> list[Check]:
-    """In the order in which they are shown: what others rest on first."""
-    from codecairn.doctor import data, entries, machine, project, servers  # noqa: PLC0415
-
-    return [
-        machine.check_packages, machine.check_command, machine.check_git, machine.check_ripgrep,
-        data.check_folder, data.check_leftovers, project.check_project, project.check_encoder,
-        entries.check_clients, entries.check_server, servers.check_running,
-    ]  # fmt: skip
-
-
-def examine(patient: Patient) -> Iterator[Finding]:
-    for check in checks():
-        yield from check(patient)
