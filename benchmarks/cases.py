@@ -17,8 +17,8 @@ from codecairn.parse.facts import Site
 from codecairn.project import Project
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.values import Definition
-from codecairn.store.version import SymbolRow, link_table
-from codecairn.store.view import FileRow, viewing
+from codecairn.store.file_version import SymbolRow, link_table
+from codecairn.store.view import FileRow, open_view
 
 Outcome = Literal["right", "invented", "unbound", "missed", "outside"]
 Place = tuple[str, int]
@@ -34,9 +34,9 @@ def resolving(files: dict[str, str]) -> Iterator[Engine]:
         project = Project(root, Settings(data=Path(folder) / "data"))
         try:
             project.index.index(Options(), force=False, cancel=Cancel())
-            opened = project.index.opened()
+            opened = project.index.open_index()
             assert opened is not None
-            with viewing(opened.store, opened.lexical, str(root), project.guard.blocks) as view:
+            with open_view(opened.store, opened.lexical, str(root), project.guard.blocks) as view:
                 assert view is not None
                 yield Engine(view, Cancel())
         finally:
@@ -89,7 +89,7 @@ def same(engine: Engine, found: Definition | None) -> list[Definition]:
     if found is None:
         return []
     symbol = engine.symbol(found)
-    named = engine.scope(found.file).named[symbol.name]
+    named = engine.scope(found.file).symbols_by_name[symbol.name]
     alike = (each for each in named if each.path == symbol.path and each.kind == symbol.kind)
     return [Definition(found.file, each.number) for each in alike]
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from measure import Server, Spread, cairn, markdown
 
-from codecairn.roles import is_product
+from codecairn.file_roles import is_product
 from codecairn.text import CHARACTERS_PER_TOKEN
 
 _MOST_FILES = 5

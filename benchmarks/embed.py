@@ -26,13 +26,13 @@ from measure import Spread, markdown
 from codecairn.cancel import Cancel
 from codecairn.config import Embeddings, Settings
 from codecairn.embed.encoder import Passage
-from codecairn.embed.table import DATA, TokenTable
+from codecairn.embed.token_table import DATA, TokenTable
 from codecairn.index.run import Options
 from codecairn.index.views import searching
 from codecairn.project import Project
-from codecairn.store.segments import Placed, Segment
-from codecairn.store.vectors import Field, VectorFiles
-from codecairn.words import analysed
+from codecairn.store.vector_segments import Placement, Segment
+from codecairn.store.vectors import VectorField, VectorFiles
+from codecairn.words import analyse
 
 QUERIES = (
     "how are requests retried after a failure", "where is the cache invalidated", "parse command line arguments",
@@ -60,7 +60,7 @@ def measured(repo: Path) -> dict[str, float]:
     encoder.query(QUERIES[0])
     held = _resident_mb() - before
     passages = _passages(repo)
-    words = _cpu(lambda: [Counter(analysed(each.terms).split()) for each in passages])
+    words = _cpu(lambda: [Counter(analyse(each.terms).split()) for each in passages])
     parts = [passages[at : at + _BATCH] for at in range(0, len(passages), _BATCH)]
     encoder.passages(parts[0])
     seconds = _cpu(lambda: [encoder.passages(part) for part in parts])
@@ -83,7 +83,7 @@ def _passages(repo: Path) -> list[Passage]:
     with tempfile.TemporaryDirectory(prefix="cairn-embed-") as home:
         project = Project(repo, Settings(data=Path(home), embeddings=Embeddings(are_off=True)))
         project.index.index(Options(), force=False, cancel=Cancel())
-        opened = project.index.opened()
+        opened = project.index.open_index()
         assert opened is not None
         found = []
         for view in searching(project.index, opened):
@@ -105,7 +105,7 @@ def _looking(encoder: TokenTable, rows: Any) -> dict[str, float]:
             files = VectorFiles(Path(folder) / "vectors")
             repeated = np.resize(rows, (count, rows.shape[1]))
             files.write(Segment(1, encoder.name, rows.shape[1], 0), repeated)
-            field = Field(files, Segment(1, encoder.name, rows.shape[1], count), [Placed(1, 0, count)])
+            field = VectorField(files, Segment(1, encoder.name, rows.shape[1], count), [Placement(1, 0, count)])
             asked = [encoder.query(each) for each in QUERIES]
             times = [_cpu(partial(field.nearest, row, 100, list)) * 1000 for row in asked * 4]
             found[f"the nearest of {count:,}, CPU ms (median)"] = Spread(times).median

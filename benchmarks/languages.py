@@ -21,8 +21,8 @@ from pathlib import Path
 from measure import markdown
 from sources import Source, sources_in
 
+from codecairn.parse.extract import extract
 from codecairn.parse.language import languages
-from codecairn.parse.tags import extract
 
 HEAD = ("language", "repositories", "files", "lines", "symbols", "without errors", "CPU ms per 1k lines")
 FEW_FILES = 5

@@ -38,8 +38,8 @@ from codecairn.config import Settings
 from codecairn.connection import Connection
 from codecairn.index.run import Options
 from codecairn.index.views import searching
-from codecairn.memory.discoveries import TYPES, Binding, new_id
-from codecairn.memory.drift import verdict
+from codecairn.memory.discoveries import TYPES, DiscoveryBinding, new_id
+from codecairn.memory.drift_check import verdict
 from codecairn.names.qualified import qualified_name
 from codecairn.project import Project, Projects
 from codecairn.resolve.identity import stable_id
@@ -134,7 +134,7 @@ class _Door:
 
 
 def _vocabulary(project: Project) -> list[str]:
-    opened = project.index.opened()
+    opened = project.index.open_index()
     assert opened is not None
     for view in searching(project.index, opened):
         names = [name for name in view.names() if name.isascii() and 3 < len(name) < 30]
@@ -209,12 +209,12 @@ def _is_alone(seen: Seen, group: list[Seen]) -> bool:
 
 
 def _row(view: View, seen: Seen) -> DiscoveryRow:
-    file, symbol = next(each for each in view.named(seen.name) if qualified_name(*each) == seen.qualified)
-    binding = Binding(
+    file, symbol = next(each for each in view.symbols_named(seen.name) if qualified_name(*each) == seen.qualified)
+    binding = DiscoveryBinding(
         path=file.path, symbol=seen.qualified, name=seen.name, kind=symbol.kind, stable_id=stable_id(file, symbol),
         content_hash=symbol.content_hash,
     )  # fmt: skip
-    about = {name: getattr(binding, name) for name in Binding.__struct_fields__}
+    about = {name: getattr(binding, name) for name in DiscoveryBinding.__struct_fields__}
     return DiscoveryRow(
         id=new_id(), type="rule", content=f"About {seen.qualified}", created=_NOW, updated=_NOW, **about
     )
@@ -222,7 +222,7 @@ def _row(view: View, seen: Seen) -> DiscoveryRow:
 
 def _views(project: Project) -> Iterator[View]:
     project.index.index(Options(), force=False, cancel=Cancel())
-    opened = project.index.opened()
+    opened = project.index.open_index()
     assert opened is not None
     yield from searching(project.index, opened)
 

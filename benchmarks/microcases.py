@@ -43,7 +43,7 @@ from codecairn.resolve.calls import Calls, Node, Unbound
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.references import references_to
 from codecairn.resolve.values import Definition, Instance
-from codecairn.store.version import link_table
+from codecairn.store.file_version import link_table
 from codecairn.store.view import FileRow
 
 _MODULE = -1
@@ -246,7 +246,8 @@ def _gone(engine: Engine, use: Use, expected: str) -> Iterator[Answer]:
     found, otherwise, name = meaning(engine, use)
     is_right = any(_described(engine, each).startswith(wanted) for each in same(engine, found))
     is_indexed = any(
-        _described(engine, Definition(row.id, each.number)).startswith(wanted) for row, each in engine.named(name)
+        _described(engine, Definition(row.id, each.number)).startswith(wanted)
+        for row, each in engine.definitions_named(name)
     )
     outcome = judged(found, otherwise, is_right=is_right, is_indexed=bool(wanted) and is_indexed)
     yield Answer(outcome, f"{name} is {wanted}, not {_shown(engine, found)}")

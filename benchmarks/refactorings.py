@@ -25,14 +25,14 @@ from typing import Any, NamedTuple
 from measure import markdown
 
 from codecairn.cancel import Cancel
-from codecairn.diff.symbols import symbol_changes
-from codecairn.diff.values import FileChange, Place, SymbolChange, Version
+from codecairn.diff.symbol_changes import symbol_changes
+from codecairn.diff.values import SymbolChange, SymbolPlace, Version, VersionChange
 from codecairn.index.digest import version_of
 from codecairn.parse.deadline import SlowParse
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.parse.language import language_of
 from codecairn.source.git import Git
-from codecairn.source.objects import blobs, tree
+from codecairn.source.git_objects import blobs, tree
 
 _FOLDER = "src/test/resources/oracle/"
 _LISTS = {
@@ -67,7 +67,7 @@ class Found(NamedTuple):
 class Commit(NamedTuple):
     id: str
     true: set[Found]
-    files: list[FileChange]
+    files: list[VersionChange]
 
 
 def main() -> None:
@@ -159,7 +159,7 @@ def _simple(name: str) -> str:
     return "" if last == "__module__" else last
 
 
-def renames_and_moves(changes: list[SymbolChange], files: list[FileChange]) -> Iterator[Found]:
+def renames_and_moves(changes: list[SymbolChange], files: list[VersionChange]) -> Iterator[Found]:
     """What was renamed or moved by itself, not along with what it is in."""
     pairs = {(_key(each.before), _key(each.after)) for each in changes if each.before and each.after}
     renamed_files = {(each.old_path, each.path) for each in files if each.status == "renamed"}
@@ -179,11 +179,11 @@ def renames_and_moves(changes: list[SymbolChange], files: list[FileChange]) -> I
             yield Found(what, was.name, is_.name, each.after.version.symbols[around].name if around >= 0 else "")
 
 
-def _key(place: Place) -> tuple[str, int]:
+def _key(place: SymbolPlace) -> tuple[str, int]:
     return place.version.path, place.number
 
 
-def _module(place: Place) -> str:
+def _module(place: SymbolPlace) -> str:
     return place.version.package or place.version.path
 
 
@@ -220,19 +220,19 @@ def _commit(git: Git, entry: dict[str, Any], described: str, ids: dict[str, str]
     return Commit(entry["sha1"], told(entry["refactorings"]), files)
 
 
-def changes_of(old: dict[str, Version], new: dict[str, Version], renamed: dict[str, str]) -> list[FileChange]:
+def changes_of(old: dict[str, Version], new: dict[str, Version], renamed: dict[str, str]) -> list[VersionChange]:
     changes = []
     renamed = {was: is_ for was, is_ in renamed.items() if was in old and is_ in new and was not in new}
     for path, version in new.items():
         if path in old:
-            changes.append(FileChange("modified", path, path, old[path], version))
+            changes.append(VersionChange("modified", path, path, old[path], version))
         elif path not in renamed.values():
-            changes.append(FileChange("added", path, path, None, version))
+            changes.append(VersionChange("added", path, path, None, version))
     for path, version in old.items():
         if path in renamed:
-            changes.append(FileChange("renamed", renamed[path], path, version, new[renamed[path]]))
+            changes.append(VersionChange("renamed", renamed[path], path, version, new[renamed[path]]))
         elif path not in new:
-            changes.append(FileChange("deleted", path, path, version, None))
+            changes.append(VersionChange("deleted", path, path, version, None))
     return changes
 
 

@@ -32,8 +32,8 @@ from typing import Any
 from measure import Server, Spread, cairn, cpu_so_far_s, markdown
 from sources import sources_in
 
+from codecairn.parse.extract import extract
 from codecairn.parse.kinds import CALLABLE, TYPES
-from codecairn.parse.tags import extract
 
 _WORD = re.compile(r"[\w$]+")
 _PAGE = 1000

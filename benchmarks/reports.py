@@ -24,11 +24,11 @@ from measure import markdown
 
 from codecairn.cancel import Cancel
 from codecairn.config import Settings
+from codecairn.file_roles import PROSE, is_test
 from codecairn.index.run import Options
 from codecairn.index.views import searching
 from codecairn.project import Project
 from codecairn.rank.search import Mode, Question
-from codecairn.roles import PROSE, is_test
 from codecairn.store.view import View
 from codecairn.words import query_words
 
@@ -85,7 +85,7 @@ def _repository(mirrors: Path, repo: str, reports: list[dict[str, Any]]) -> Iter
 
 
 def _ranks(project: Project, report: dict[str, Any], counts: dict[int, Counter[str]]) -> tuple[int, ...]:
-    opened, query = project.index.opened(), report["text"][:1000]
+    opened, query = project.index.open_index(), report["text"][:1000]
     assert opened is not None
     for view in searching(project.index, opened):
         ours = [_searched(project, view, Question(query, mode)) for mode in MODES]
@@ -98,7 +98,7 @@ def _worst(files: list[str], wanted: list[str]) -> int:
 
 
 def _searched(project: Project, view: View, question: Question) -> list[str]:
-    found, _ = project.searcher.ranked(view, question)
+    found, _ = project.searcher.rank(view, question)
     return list(dict.fromkeys(each.candidate.path for each in found.results[:_RESULTS]))
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from codecairn.cancel import Cancel
 from codecairn.parse.language import Language, language_of
 from codecairn.paths import Guard
-from codecairn.source.content import Skip, classify, read_text
+from codecairn.source.file_content import Skip, classify, read_text
+from codecairn.source.file_listing import list_files
 from codecairn.source.git import Git
-from codecairn.source.walk import list_files
 
 LARGEST_FILE = 1_000_000
 EDITS = {

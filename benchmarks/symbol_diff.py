@@ -24,14 +24,14 @@ from pathlib import Path
 from measure import markdown
 
 from codecairn.cancel import Cancel
-from codecairn.diff.symbols import symbol_changes
-from codecairn.diff.values import FileChange, FileStatus, Place, Version
+from codecairn.diff.symbol_changes import symbol_changes
+from codecairn.diff.values import FileStatus, SymbolPlace, Version, VersionChange
 from codecairn.index.digest import LARGEST_FILE, version_of
 from codecairn.parse.deadline import SlowParse
 from codecairn.parse.language import language_of
-from codecairn.source.content import classify
+from codecairn.source.file_content import classify
 from codecairn.source.git import Git
-from codecairn.source.objects import TreeChange, blobs, tree, tree_changes
+from codecairn.source.git_objects import TreeChange, blobs, tree, tree_changes
 
 Symbol = tuple[str, str, str, bytes]
 _STATUS: dict[str, FileStatus] = {"A": "added", "D": "deleted", "M": "modified", "R": "renamed", "T": "modified"}
@@ -136,21 +136,21 @@ def _compare(git: Git, parsed: Parsed, old: str, new: str, tally: Tally) -> None
             print(old[:9], new[:9], said, each[:3])
 
 
-def _change(parsed: Parsed, each: TreeChange) -> FileChange:
+def _change(parsed: Parsed, each: TreeChange) -> VersionChange:
     wanted = [
         (each.old_path, each.old_id if _is_file(each.old_mode) else ""),
         (each.path, each.id if _is_file(each.mode) else ""),
     ]
     found = parsed.get([key for key in wanted if key[1]])
     before, after = (found.get(key) for key in wanted)
-    return FileChange(_STATUS[each.status], each.path, each.old_path, before, after)
+    return VersionChange(_STATUS[each.status], each.path, each.old_path, before, after)
 
 
 def _is_file(mode: int) -> bool:
     return mode & 0o170000 == 0o100000
 
 
-def _symbol(place: Place) -> Symbol:
+def _symbol(place: SymbolPlace) -> Symbol:
     row = place.symbol
     return place.version.path, row.kind, row.path, row.content_hash
 

@@ -11,7 +11,7 @@ from lzma import LZMAError
 from pathlib import Path
 
 from codecairn.parse.language import Language, language_of
-from codecairn.roles import is_test, is_vendored
+from codecairn.file_roles import is_test, is_vendored
 from training.debian import copyright_in, is_packaging
 from training.licences import Copyright, is_copyleft_file
 from training.packages import Archive, Cache, Excluded, Package

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from codecairn.words import analysed
+from codecairn.words import analyse
 from training.export import CODE, QUERY, Model, normalised, read, unpacked
 from training.prepare import Workers, held_out, records_of, stretches_of
 from training.views import Code, code_of
@@ -129,7 +129,7 @@ def _by_model(model: Model, reader: _Reader) -> Scores:
 
 def by_words(queries: list[str], code: list[Code]) -> Array:
     """BM25 over the same words."""
-    bags = [Counter(analysed(f"{each.located} {each.named} {each.text}").split()) for each in code]
+    bags = [Counter(analyse(f"{each.located} {each.named} {each.text}").split()) for each in code]
     lengths = np.array([sum(bag.values()) for bag in bags], np.float64)
     norms = _K1 * (1 - _B + _B * lengths / lengths.mean())
     postings: dict[str, tuple[list[int], list[int]]] = {}
@@ -140,7 +140,7 @@ def by_words(queries: list[str], code: list[Code]) -> Array:
             often.append(times)
     scores = np.zeros((len(queries), len(code)))
     for row, query in zip(scores, queries, strict=True):
-        for word in set(analysed(query).split()) & postings.keys():
+        for word in set(analyse(query).split()) & postings.keys():
             at, times_there = np.array(postings[word])
             rarity = math.log(1 + (len(code) - len(at) + 0.5) / (len(at) + 0.5))
             row[at] += rarity * times_there * (_K1 + 1) / (times_there + norms[at])

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from codecairn.parse.deadline import Deadline, SlowParse
 from codecairn.parse.definitions import matches_in, without_locals
-from codecairn.parse.extents import settled, with_clauses_joined
+from codecairn.parse.extents import join_clauses, settle_extents
 from codecairn.parse.facts import Symbol
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.parse.language import Language
@@ -44,7 +44,7 @@ def definitions_of(language: Language, source: bytes) -> list[Symbol]:
     roots = [deadline.parse(language.parser(), language.readable(source))]
     found = matches_in(language, roots, source)
     found.definitions = without_locals(found.definitions)
-    definitions = with_clauses_joined(settled(found, language, source, deadline), language)
+    definitions = join_clauses(settle_extents(found, language, source, deadline), language)
     return symbols_of(definitions, language, source, deadline)[0]
 
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from codecairn.words import analysed
+from codecairn.words import analyse
 from training.views import examples_of
 from training.vocabulary import Bag, Counts, Vocabulary, chosen, counted, spellings
 
@@ -214,7 +214,7 @@ _tools = lru_cache(1)(_Tools)
 def _prepare(stretch: list[bytes], given: _Given) -> Prepared:
     tools = _tools(given)
     records = [record for record in records_of(stretch) if record["package"] not in tools.held_out]
-    found = [each for record in records for each in examples_of(record) if analysed(each.query)]
+    found = [each for record in records for each in examples_of(record) if analyse(each.query)]
     queries = [tools.vocabulary.of_query(each.query) for each in found]
     code = [tools.vocabulary.of_code(each.code) for each in found]
     return Prepared(

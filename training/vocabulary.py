@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from codecairn.words import analysed, identifiers, stem, words_of
+from codecairn.words import analyse, identifiers, stem, words_of
 from training.views import Code
 
 WORDS = 30_000
@@ -138,11 +138,11 @@ class Vocabulary:
         )
 
     def of_query(self, text: str) -> Bag:
-        return self._bag(analysed(text).split(), frozenset())
+        return self._bag(analyse(text).split(), frozenset())
 
     def of_code(self, code: Code) -> Bag:
-        names = analysed(code.named).split()
-        words = [*analysed(code.located).split(), *names, *analysed(code.text).split()]
+        names = analyse(code.named).split()
+        words = [*analyse(code.located).split(), *names, *analyse(code.text).split()]
         return self._bag(words, frozenset(names))
 
     def _bag(self, words: list[str], names: frozenset[str]) -> Bag:

@@ -48,8 +48,8 @@ class Settings:
     roots: tuple[Path, ...] = ()
     env_root: Path | None = None
     client_dir: Path | None = None
-    working_dir: Path = field(default_factory=lambda: _known(Path.cwd))
-    home: Path = field(default_factory=lambda: _known(Path.home))
+    working_dir: Path = field(default_factory=lambda: _folder_or_root(Path.cwd))
+    home: Path = field(default_factory=lambda: _folder_or_root(Path.home))
     token: str | None = None
     data: Path | None = None
     blocked: tuple[str, ...] = ()
@@ -122,7 +122,7 @@ def child_environment() -> dict[str, str]:
     }
 
 
-def _known(ask: Callable[[], Path]) -> Path:
+def _folder_or_root(ask: Callable[[], Path]) -> Path:
     """A folder the system names, or its root where it cannot: the working directory was removed, the user has no home.
     The root never is a project, so nothing is served by mistake."""
     try:

@@ -13,16 +13,16 @@ from pathlib import Path
 
 from codecairn.clock import timestamp
 from codecairn.errors import CairnError, Denied, InvalidInput, NotFound, WorkspaceLimitExceeded
-from codecairn.nearness import nearest, suggestion
 from codecairn.paths import has_control, printable
 from codecairn.project import Project, Projects
-from codecairn.store.links import MOST_LINKS, Link
+from codecairn.store.project_links import MOST_LINKS, Link
+from codecairn.suggestions import nearest, suggestion
 
 _LONGEST_NAME = 100
 
 
 @dataclass(frozen=True)
-class Linked:
+class LinkedProjects:
     """The linked projects that can be searched now."""
 
     projects: list[Project] = field(default_factory=list)
@@ -31,12 +31,12 @@ class Linked:
     warnings: list[str] = field(default_factory=list)
 
 
-def linked(project: Project, projects: Projects) -> Linked:
+def linked_projects(project: Project, projects: Projects) -> LinkedProjects:
     """In the order in which they were linked; the project itself is none of them."""
-    found = Linked()
+    found = LinkedProjects()
     for link in project.links.all():
         try:
-            other = projects.named(link.root, param="projectScope")
+            other = projects.project_at(link.root, param="projectScope")
         except CairnError as error:
             found.warnings.append(_skip_note(link, error, is_local=projects.settings.local))
             continue
@@ -46,9 +46,9 @@ def linked(project: Project, projects: Projects) -> Linked:
     return found
 
 
-def proposed(project: Project, projects: Projects, path: Path, name: str | None = None) -> Link:
+def propose_link(project: Project, projects: Projects, path: Path, name: str | None = None) -> Link:
     """The link that would be made; raises where it may not be."""
-    other = projects.named(str(path), param="path")
+    other = projects.project_at(str(path), param="path")
     if other.root == project.root:
         raise InvalidInput("A project is not linked to itself", param="path", reason="it is this project")
     others = [each for each in project.links.all() if each.root != str(other.root)]

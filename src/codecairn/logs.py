@@ -24,9 +24,9 @@ class _Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         entry: dict[str, Any] = {"time": timestamp(), "level": record.levelname.lower()}
         call = getattr(record, "call", None)
-        entry |= call if call is not None else {"logger": record.name, "message": redact.masked(record.getMessage())}
+        entry |= call if call is not None else {"logger": record.name, "message": redact.mask(record.getMessage())}
         if record.exc_info:
-            entry["traceback"] = redact.masked(self.formatException(record.exc_info))
+            entry["traceback"] = redact.mask(self.formatException(record.exc_info))
         return json.dumps(entry, default=str)
 
 
@@ -34,10 +34,10 @@ class _Text(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         call = getattr(record, "call", None)
         if call is None:
-            message = redact.masked(record.getMessage())
+            message = redact.mask(record.getMessage())
         else:
             outcome = call["error"] or "ok"
             arguments = json.dumps(call["arguments"], default=str)
             message = f"{call['tool']} {outcome} {call['duration']} ms {call['size']} chars {call['door']} {arguments}"
         line = f"{timestamp()} {record.levelname.lower()} {message}"
-        return f"{line}\n{redact.masked(self.formatException(record.exc_info))}" if record.exc_info else line
+        return f"{line}\n{redact.mask(self.formatException(record.exc_info))}" if record.exc_info else line

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from codecairn.cache import caches
 from codecairn.clock import timestamp
-from codecairn.types import Wire
+from codecairn.types import CamelStruct
 
 _SAMPLES = 1024
 """Percentiles are of the latest calls of a method; counts, averages and maxima of all of them."""
@@ -20,7 +20,7 @@ _SAMPLES = 1024
 _BUCKETS_S = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
-class MethodMetrics(Wire, frozen=True, kw_only=True):
+class MethodMetrics(CamelStruct, frozen=True, kw_only=True):
     method: str
     count: int
     avg_ms: float
@@ -37,7 +37,7 @@ class MethodMetrics(Wire, frozen=True, kw_only=True):
     """Calls that took longer than their tool's maximum."""
 
 
-class CacheMetrics(Wire, frozen=True, kw_only=True):
+class CacheMetrics(CamelStruct, frozen=True, kw_only=True):
     name: str
     entries: int
     bytes: int
@@ -45,7 +45,7 @@ class CacheMetrics(Wire, frozen=True, kw_only=True):
     most_bytes: int
 
 
-class MetricsSnapshot(Wire, frozen=True, kw_only=True):
+class MetricsSnapshot(CamelStruct, frozen=True, kw_only=True):
     generated_at: str
     methods: list[MethodMetrics]
     caches: list[CacheMetrics]

@@ -23,20 +23,20 @@ from codecairn.cancel import Cancel
 from codecairn.catalog.entries import CatalogFolder
 from codecairn.catalog.governance import CriteriaSource
 from codecairn.config import Settings, data_folder
-from codecairn.context.central import UseTable
+from codecairn.context.central_symbols import UseTable
 from codecairn.errors import Denied, InvalidInput, ProjectNotFound
-from codecairn.index.live import ProjectIndex
-from codecairn.index.overlays import Leases
+from codecairn.index.project_index import ProjectIndex
+from codecairn.index.ref_use import Leases
 from codecairn.index.run import Importers
 from codecairn.index.worktrees import Worktrees
 from codecairn.memory.recall import Recall
 from codecairn.paths import Guard, has_control, printable
 from codecairn.rank.search import Searcher
 from codecairn.source.git import Git
-from codecairn.store import place
+from codecairn.store import folders
 from codecairn.store.discoveries import Discoveries
-from codecairn.store.links import LinkStore
 from codecairn.store.memory import Memory
+from codecairn.store.project_links import LinkStore
 from codecairn.store.sessions import SessionStore
 from codecairn.store.view import View
 
@@ -74,7 +74,7 @@ class Project:
 
     @cached_property
     def memory(self) -> Memory:
-        return Memory(place.project_folder(data_folder(self.settings), self.root, self.git) / "memory.db")
+        return Memory(folders.project_folder(data_folder(self.settings), self.root, self.git) / "memory.db")
 
     @cached_property
     def discoveries(self) -> Discoveries:
@@ -184,7 +184,7 @@ class Projects:
             )
         return self.open(hinted)
 
-    def named(self, path: str, *, param: str) -> Project:
+    def project_at(self, path: str, *, param: str) -> Project:
         """The project at an absolute path that a caller gave, if callers on this door may name it."""
         given = _absolute(path, param)
         allowed = self._roots_allowed()
@@ -221,7 +221,7 @@ class Projects:
         idle = [root for root, each in islice(self._open.items(), max(0, len(self._open) - 1)) if not each.is_engaged]
         return [self._open.pop(root) for root in idle[: max(0, beyond)]]
 
-    def ended(self, connection: str) -> None:
+    def end_connection(self, connection: str) -> None:
         """A connection is gone, and with it what kept the refs it was on."""
         with self._lock:
             projects = list(self._alive.values())
@@ -255,15 +255,15 @@ class Projects:
 
 
 def _count_importers(view: View, cancel: Cancel) -> Mapping[str, int]:
-    from codecairn.resolve.importers import importers  # noqa: PLC0415 - for who indexes, not for who asks
+    from codecairn.resolve.file_imports import count_importers  # noqa: PLC0415 - for who indexes, not for who asks
 
-    return importers(view, cancel)
+    return count_importers(view, cancel)
 
 
 def _recount_importers(before: View, after: View, changed: Collection[str], cancel: Cancel) -> Mapping[str, int]:
-    from codecairn.resolve.importers import recounted  # noqa: PLC0415 - as above
+    from codecairn.resolve.file_imports import recount_importers  # noqa: PLC0415 - as above
 
-    return recounted(before, after, changed, cancel)
+    return recount_importers(before, after, changed, cancel)
 
 
 IMPORTERS = Importers(_count_importers, _recount_importers)

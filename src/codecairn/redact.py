@@ -28,7 +28,7 @@ _LONGEST_SECRET = 4096
 """Only so much beyond what is shown is searched: enough to know a secret by its shape, and never slow."""
 
 
-def masked(text: str) -> str:
+def mask(text: str) -> str:
     return _SHAPES.sub(lambda found: "…" if found["url"] else found.group()[:4] + "…", text)
 
 
@@ -60,19 +60,17 @@ def _is_opaque(shape: str) -> bool:
     return value.isalpha() and _ASSIGNED.match(shape) is not None
 
 
-def masked_arguments(value: Any, key: str = "") -> Any:
+def mask_arguments(value: Any, key: str = "") -> Any:
     """A caller's arguments as the log may show them: secrets masked, long texts cut, shape kept."""
     if _SECRET_KEYS.search(key) and value is not None:
         return "…"
     if isinstance(value, str):
-        shown = masked(value[: _LONGEST_LOGGED + _LONGEST_SECRET])
+        shown = mask(value[: _LONGEST_LOGGED + _LONGEST_SECRET])
         return shown if len(shown) <= _LONGEST_LOGGED else f"{shown[:_LONGEST_LOGGED]}… ({len(value)} characters)"
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, dict):
-        return {
-            masked_arguments(str(name)): masked_arguments(item, str(name)) for name, item in list(value.items())[:50]
-        }
+        return {mask_arguments(str(name)): mask_arguments(item, str(name)) for name, item in list(value.items())[:50]}
     if isinstance(value, list):
-        return [masked_arguments(item, key) for item in value[:20]]
+        return [mask_arguments(item, key) for item in value[:20]]
     return value

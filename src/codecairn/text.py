@@ -27,7 +27,7 @@ def binary_kind(path: str) -> str:
     return next((kind for kind, suffixes in BINARY_KINDS.items() if suffix in suffixes), "other")
 
 
-def fenced(content: str, language: str) -> str:
+def code_fence(content: str, language: str) -> str:
     """A code block that its own content cannot close: the fence is longer than any run of backticks inside."""
     longest = max((len(run) for run in re.findall(r"`{3,}", content)), default=2)
     fence = "`" * (longest + 1)
@@ -35,7 +35,7 @@ def fenced(content: str, language: str) -> str:
     return f"{fence}{language}\n{content}{end}{fence}"
 
 
-def decoded(raw: bytes) -> str:
+def decode(raw: bytes) -> str:
     """Bytes of a file, a path or a message as text that every encoder downstream accepts."""
     return raw.decode("utf-8", "replace")
 

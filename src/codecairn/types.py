@@ -9,17 +9,17 @@ from msgspec import Struct
 FileStatus = Literal["added", "modified", "deleted", "renamed", "copied", "type changed", "unmerged"]
 
 
-class Wire(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=False):
+class CamelStruct(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=False):
     """A value whose fields are camelCase outside."""
 
 
-class FileChange(Wire, frozen=True, kw_only=True):
+class CommitFileChange(CamelStruct, frozen=True, kw_only=True):
     path: str
     status: FileStatus
     old_path: str | None = None
 
 
-class Commit(Wire, frozen=True, kw_only=True):
+class Commit(CamelStruct, frozen=True, kw_only=True):
     hash: str
     short_hash: str
     author: str
@@ -28,13 +28,13 @@ class Commit(Wire, frozen=True, kw_only=True):
     message: str
     body: str
     parents: list[str]
-    files: list[FileChange]
+    files: list[CommitFileChange]
     """Those that fit the answer; `files_changed` counts all that may be shown."""
     files_changed: int
     omitted_files: int = 0
 
 
-class CommitList(Wire, frozen=True, kw_only=True):
+class CommitList(CamelStruct, frozen=True, kw_only=True):
     commits: list[Commit]
     count: int
     offset: int
@@ -43,7 +43,7 @@ class CommitList(Wire, frozen=True, kw_only=True):
     next_cursor: str | None = None
 
 
-class BlameLine(Wire, frozen=True, kw_only=True, omit_defaults=True):
+class BlameLine(CamelStruct, frozen=True, kw_only=True, omit_defaults=True):
     line: int
     hash: str
     author: str
@@ -54,7 +54,7 @@ class BlameLine(Wire, frozen=True, kw_only=True, omit_defaults=True):
     origin_line: int | None = None
 
 
-class BlameCommit(Wire, frozen=True, kw_only=True, omit_defaults=True):
+class BlameCommit(CamelStruct, frozen=True, kw_only=True, omit_defaults=True):
     hash: str
     short_hash: str
     author: str
@@ -64,7 +64,7 @@ class BlameCommit(Wire, frozen=True, kw_only=True, omit_defaults=True):
     body: str = ""
 
 
-class Blame(Wire, frozen=True, kw_only=True):
+class Blame(CamelStruct, frozen=True, kw_only=True):
     file_path: str
     language: str
     start_line: int
@@ -78,7 +78,7 @@ class Blame(Wire, frozen=True, kw_only=True):
     """Where the lines asked for go on, if they did not fit."""
 
 
-class FileDiff(Wire, frozen=True, kw_only=True):
+class FileDiff(CamelStruct, frozen=True, kw_only=True):
     path: str
     status: FileStatus
     insertions: int
@@ -92,21 +92,21 @@ class FileDiff(Wire, frozen=True, kw_only=True):
     """The hunks, without git's file header; null in summaries and for binary files."""
 
 
-class DiffSummary(Wire, frozen=True, kw_only=True):
+class DiffSummary(CamelStruct, frozen=True, kw_only=True):
     files_changed: int
     insertions: int
     deletions: int
     binary_files: int
 
 
-class FolderChange(Wire, frozen=True, kw_only=True):
+class FolderChange(CamelStruct, frozen=True, kw_only=True):
     path: str
     files: int
     insertions: int
     deletions: int
 
 
-class Diff(Wire, frozen=True, kw_only=True):
+class Diff(CamelStruct, frozen=True, kw_only=True):
     title: str
     mode: Literal["full", "summary"]
     compared: str
@@ -130,7 +130,7 @@ class Diff(Wire, frozen=True, kw_only=True):
 Requirement = Literal["mandatory", "critical", "recommended", "optional", "deprecated"]
 
 
-class CatalogEntry(Wire, frozen=True, kw_only=True, omit_defaults=True):
+class CatalogEntry(CamelStruct, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     title: str
     body: str
@@ -150,7 +150,7 @@ class CatalogEntry(Wire, frozen=True, kw_only=True, omit_defaults=True):
     last_used_at: str | None = None
 
 
-class PromptIssue(Wire, frozen=True, kw_only=True, omit_defaults=True):
+class PromptIssue(CamelStruct, frozen=True, kw_only=True, omit_defaults=True):
     rule_id: str
     severity: str
     description: str
@@ -159,18 +159,18 @@ class PromptIssue(Wire, frozen=True, kw_only=True, omit_defaults=True):
     remediation: str | None = None
 
 
-class ReviewSummary(Wire, frozen=True, kw_only=True):
+class ReviewSummary(CamelStruct, frozen=True, kw_only=True):
     counts: dict[str, int]
     highest_severity: str | None
 
 
-class HotEntry(Wire, frozen=True, kw_only=True):
+class HotEntry(CamelStruct, frozen=True, kw_only=True):
     id: str
     usage_count: int
     last_used_at: str
 
 
-class GateResult(Wire, frozen=True, kw_only=True, omit_defaults=True):
+class GateResult(CamelStruct, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     passed: bool
     count: int
@@ -180,7 +180,7 @@ class GateResult(Wire, frozen=True, kw_only=True, omit_defaults=True):
     description: str | None = None
 
 
-class GateSummary(Wire, frozen=True, kw_only=True):
+class GateSummary(CamelStruct, frozen=True, kw_only=True):
     errors: int
     warnings: int
     total: int

@@ -46,12 +46,12 @@ _ENDINGS = (
 """An ending and the letters that must be left before it. The first that fits is taken off: longer ones stand first."""
 
 
-def analysed(text: str) -> str:
+def analyse(text: str) -> str:
     """The words of a text, separated by blanks, in order: what is indexed, and what is counted."""
-    return analysed_identifiers(_WORD.findall(text))
+    return analyse_identifiers(_WORD.findall(text))
 
 
-def analysed_identifiers(found: Iterable[str]) -> str:
+def analyse_identifiers(found: Iterable[str]) -> str:
     """The same of a text whose identifiers were already found."""
     return " ".join(filter(None, map(_known.__getitem__, found)))
 
@@ -118,7 +118,7 @@ def query_words(text: str) -> list[str]:
     return [word for each in telling or identifiers for word in words_of(each)]
 
 
-def spelled(text: str) -> frozenset[str]:
+def spellings(text: str) -> frozenset[str]:
     """Every identifier of a text as it is compared."""
     return frozenset(bare(each) for each in _WORD.findall(text))
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from codecairn.source.folder import JsonFolder
+from codecairn.source.json_folder import JsonFolder
 from tests.catalog.catalogue import Catalogue, Client, entry, without_privileges
 from tests.catalog.test_entries import get, problems
 from tests.support.wait import eventually
@@ -224,7 +224,7 @@ def test_an_edit_that_keeps_length_and_time_of_change_shows(client: Client, cata
 def test_without_events_an_edit_shows_at_once_in_a_small_catalogue(
     client: Client, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("codecairn.source.folder.sys.platform", "plan9")
+    monkeypatch.setattr("codecairn.source.json_folder.sys.platform", "plan9")
     fill(catalogue, 20)
     path = catalogue.folder / "rule-0005.json"
     for number in range(30):
@@ -273,13 +273,13 @@ def test_a_listing_that_misses_a_file_being_replaced_is_taken_again(
     catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As some file systems do; the one that the tests run on may not."""
-    from codecairn.source import folder
+    from codecairn.source import json_folder
 
     catalogue.add("a")
     catalogue.add("b")
     watched = JsonFolder(catalogue.folder, catalogue.root)
     assert list(watched.readings()) == ["a.json", "b.json"]
-    real = folder.json_names
+    real = json_folder.json_names
     listings = [{"a.json"}]
-    monkeypatch.setattr(folder, "json_names", lambda path: listings.pop() if listings else real(path))
+    monkeypatch.setattr(json_folder, "json_names", lambda path: listings.pop() if listings else real(path))
     assert list(watched.readings()) == ["a.json", "b.json"]

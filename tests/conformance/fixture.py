@@ -555,7 +555,7 @@ def main() -> None:
     warnings.filterwarnings("ignore", category=MCPDeprecationWarning)
     address = http.Address("127.0.0.1", int(sys.argv[1]))
     service = Service(product_tools.standard(), Projects(Settings()))
-    app = http.app(service, http.Access(address), server=build())
+    app = http.app(service, http.HttpAccess(address), server=build())
     uvicorn.run(app, host=address.host, port=address.port, log_level="warning", timeout_graceful_shutdown=2)
 
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from codecairn.cli import main
 from codecairn.config import Settings
-from codecairn.links import linked
+from codecairn.links import linked_projects
 from codecairn.project import Projects
 from tests.support.doors import DOORS, Door, open_door, service
 from tests.support.indexes import LastingWorkers
@@ -211,7 +211,7 @@ def test_a_bad_or_taken_name_is_refused(town: Town, name: str) -> None:
     town.link(here, town.folder / "taken")
     refused = town.run("link", str(other), "--root", str(here), "--name", name, "--no-index")
     assert refused.exit_code == 1
-    assert len(linked(*_opened(town, here)).projects) == 1
+    assert len(linked_projects(*_opened(town, here)).projects) == 1
 
 
 def _opened(town: Town, root: Path) -> Any:
@@ -238,4 +238,4 @@ def test_links_outlive_the_process_and_the_index(town: Town) -> None:
     here, other = town.project("here"), town.project("other")
     town.link(here, other)
     shutil.rmtree(town.home / "indexes")
-    assert [each.root for each in linked(*_opened(town, here)).projects] == [other]
+    assert [each.root for each in linked_projects(*_opened(town, here)).projects] == [other]

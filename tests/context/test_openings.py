@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from codecairn.context.openings import first_paragraph, opening
-from codecairn.context.stack import manifests
+from codecairn.context.build_files import manifests
+from codecairn.context.summaries import first_paragraph, opening
 from codecairn.paths import Guard
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from codecairn.store.lock import WriterLock
+from codecairn.store.writer_lock import WriterLock
 from tests.support.context import BERTHS, HARBOUR, Request
 from tests.support.doors import open_door, service
 from tests.support.indexes import LastingWorkers, project_index

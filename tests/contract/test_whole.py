@@ -34,7 +34,7 @@ TABLE = {
 def test_every_tool_of_the_five_families_is_advertised() -> None:
     named = [name for family in TABLE.values() for name in family]
     assert len(named) == 25
-    assert set(named) <= {each["name"] for each in jsonrpc.listed(tools.standard())}
+    assert set(named) <= {each["name"] for each in jsonrpc.list_tools(tools.standard())}
 
 
 LONG = "def long_story(value):\n" + "".join(f"    value = tell(value, {number})\n" for number in range(400))

@@ -22,15 +22,15 @@ from codecairn.index import batch
 from codecairn.index.run import Options
 from codecairn.index.state import import_state
 from codecairn.project import Project
-from codecairn.resolve import importers
+from codecairn.resolve import file_imports
 from codecairn.source.refs import tip_of
-from codecairn.store import archive, committed, lexical, overlays, place, vectors, writer
+from codecairn.store import archive, folders, lexical, portable, ref_writer, vectors, writer
 
 SMALL_BATCH = 1_500
 """Bytes of source: a few files."""
 POINTS: dict[str, tuple[Any, str]] = {
-    "a folder is made to build in": (place, "new_epoch"),
-    "a folder is put in use": (place, "use_epoch"),
+    "a folder is made to build in": (folders, "new_epoch"),
+    "a folder is put in use": (folders, "use_epoch"),
     "a checkout is opened": (writer.IndexWriter, "open_checkout"),
     "documents are announced": (writer.IndexWriter, "announce"),
     "a document is added": (lexical.Writing, "add"),
@@ -38,26 +38,26 @@ POINTS: dict[str, tuple[Any, str]] = {
     "vectors are written": (vectors.VectorFiles, "write"),
     "the database is told of vectors": (writer, "add_rows"),
     "versions are inserted": (writer.IndexWriter, "insert"),
-    "a version is revived": (writer.IndexWriter, "searchable"),
+    "a version is revived": (writer.IndexWriter, "mark_searchable"),
     "an entry is written": (writer, "write_entry"),
     "a generation is published": (writer.IndexWriter, "publish"),
     "versions are retired": (writer.IndexWriter, "retire"),
     "documents are deleted": (lexical.Writing, "delete"),
-    "retired versions are forgotten": (writer.IndexWriter, "retired"),
-    "imports are counted": (importers.ImportedFiles, "by"),
+    "retired versions are forgotten": (writer.IndexWriter, "forget_retired"),
+    "imports are counted": (file_imports.ImportedFiles, "by"),
     "counts are written": (writer, "_write_importers"),
     "a run says how it ended": (writer.IndexWriter, "finish"),
-    "a ref is laid over the base": (overlays.OverlayWriter, "lay"),
-    "an entry of a ref is written": (overlays, "write_entry"),
-    "a ref's imports are counted": (overlays.OverlayWriter, "count"),
+    "a ref is laid over the base": (ref_writer.RefWriter, "lay"),
+    "an entry of a ref is written": (ref_writer, "write_entry"),
+    "a ref's imports are counted": (ref_writer.RefWriter, "count"),
 }
 
 IMPORTING: dict[str, tuple[Any, str]] = {
     "an archive is looked at": (archive, "_check_seal"),
-    "a folder is made to build in": (place, "new_epoch"),
+    "a folder is made to build in": (folders, "new_epoch"),
     "a member is unpacked": (archive, "_store"),
-    "what was unpacked is looked at": (committed, "check_foreign"),
-    "a folder is put in use": (place, "use_epoch"),
+    "what was unpacked is looked at": (portable, "check_foreign"),
+    "a folder is put in use": (folders, "use_epoch"),
     "a checkout is opened": (writer.IndexWriter, "open_checkout"),
     "a generation is published": (writer.IndexWriter, "publish"),
     "a run says how it ended": (writer.IndexWriter, "finish"),

@@ -16,7 +16,7 @@ from codecairn.cancel import Cancel
 from codecairn.config import Settings
 from codecairn.errors import Busy
 from codecairn.index import batch
-from codecairn.index.live import ProjectIndex
+from codecairn.index.project_index import ProjectIndex
 from codecairn.index.run import Options
 from codecairn.project import Project
 from tests.crash.doomed import SMALL_BATCH

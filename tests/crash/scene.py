@@ -151,7 +151,7 @@ class Scene:
 
     def check_at_rest(self) -> None:
         with project_index(self.root, self.home, self.workers) as index:
-            opened = index.opened()
+            opened = index.open_index()
             assert opened is not None
             assert faults(opened.store, opened.lexical, at_rest=True) == []
             self.let_time_pass(index.folder)

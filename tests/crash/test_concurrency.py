@@ -16,7 +16,7 @@ import pytest
 from codecairn.cancel import Cancel
 from codecairn.index import batch
 from codecairn.index.digest import blob_id
-from codecairn.index.live import ProjectIndex
+from codecairn.index.project_index import ProjectIndex
 from codecairn.index.run import Options
 from tests.crash import rival
 from tests.crash.doomed import SMALL_BATCH
@@ -44,7 +44,7 @@ def content(files: dict[str, str]) -> Seen:
 
 
 def visible(index: ProjectIndex) -> Seen:
-    opened = index.opened()
+    opened = index.open_index()
     assert opened is not None
     with opened.store.reading() as database:
         ask = "SELECT manifest.path, file.blob FROM manifest JOIN file ON file.id = manifest.file"
@@ -105,7 +105,7 @@ def test_reading_does_not_wait_for_a_writer_in_the_middle_of_its_transaction(
     become(root, branch("one"))
     index_once(root, home, workers)
     with project_index(root, home) as writing, project_index(root, home) as reading:
-        opened = writing.opened()
+        opened = writing.open_index()
         assert opened is not None
         with opened.store.writing() as database:
             database.execute("DELETE FROM manifest")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from codecairn.store.version import packed
+from codecairn.store.file_version import compress
 from tests.crash.calls import calls, lasting_part, project
 from tests.support.wait import eventually
 from tests.support.wire import ServerProcess
@@ -183,7 +183,7 @@ def test_what_is_damaged_under_a_running_server_is_left_out_said_and_read_anew(d
         damaged.settle(server)
         connection = sqlite3.connect(damaged.store("index.db"))
         (file,) = connection.execute("SELECT file FROM manifest WHERE path = 'pkg/m4.py'").fetchone()
-        spoilt = bytearray(packed(b"something else"))
+        spoilt = bytearray(compress(b"something else"))
         spoilt[-1] ^= 1
         connection.execute(
             "UPDATE body SET text = ?, terms = ?, links = ? WHERE file = ?", (*[bytes(spoilt)] * 3, file)

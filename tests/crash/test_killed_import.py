@@ -30,7 +30,7 @@ def kill_at(machine: Machine, archive: Path, *death: object) -> None:
 def refs(machine: Machine) -> dict[str, Any]:
     """What the refs show, in an index that is sound; the working tree may still be on its way in."""
     with project_index(machine.repo.path, machine.home) as index:
-        opened = index.opened()
+        opened = index.open_index()
         assert opened is not None
         assert faults(opened.store, opened.lexical, at_rest=False) == []
     return {name: answer for name, answer in machine.answers().items() if name}

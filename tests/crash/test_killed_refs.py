@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from codecairn.cancel import Cancel
-from codecairn.index.live import ProjectIndex
+from codecairn.index.project_index import ProjectIndex
 from codecairn.index.run import Options
 from codecairn.source.refs import tip_of
 from codecairn.store.layers import Scope
-from codecairn.store.view import viewing
+from codecairn.store.view import open_view
 from tests.crash.doomed import POINTS
 from tests.crash.scene import Scene, become, changed, state
 from tests.refs.history import told
@@ -53,12 +53,12 @@ def lay(index: ProjectIndex, name: str) -> None:
 
 def seen(index: ProjectIndex, *, at_rest: bool) -> dict[str, dict[str, Any]]:
     """What each ref that is indexed shows."""
-    opened = index.opened()
+    opened = index.open_index()
     assert opened is not None
     assert faults(opened.store, opened.lexical, at_rest=at_rest) == []
     found = {}
     for layer in opened.store.refs(Scope("").key):
-        with viewing(opened.store, opened.lexical, "", index.source.guard.blocks, layer.id) as view:
+        with open_view(opened.store, opened.lexical, "", index.source.guard.blocks, layer.id) as view:
             assert view is not None
             found[layer.name] = told(view)
     return found

@@ -7,7 +7,7 @@ import sys
 
 COMPRESSING = """
 from concurrent.futures import ThreadPoolExecutor
-from codecairn.store.version import packed, unpacked
+from codecairn.store.file_version import packed, unpacked
 parts = [bytes(range(256)) * size for size in range(1, 200)]
 def count_spoilt(_):
     return sum(unpacked(packed(part)) != part for part in parts)

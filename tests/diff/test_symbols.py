@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from codecairn.cancel import Cancel
-from codecairn.diff.symbols import symbol_changes
-from codecairn.diff.values import FileChange, FileStatus, Place, SymbolChange, Version
+from codecairn.diff.symbol_changes import symbol_changes
+from codecairn.diff.values import FileStatus, SymbolChange, SymbolPlace, Version, VersionChange
 from codecairn.errors import Cancelled
 from codecairn.index.digest import version_of
 from codecairn.parse.language import language_of
@@ -21,9 +21,9 @@ def version(path: str, text: str) -> Version:
     return Version.of(version_of(0, path, b"", source, language_of(path, source)))
 
 
-def change(path: str, before: str | None, after: str | None, *, old_path: str | None = None) -> FileChange:
+def change(path: str, before: str | None, after: str | None, *, old_path: str | None = None) -> VersionChange:
     status: FileStatus = "added" if before is None else "deleted" if after is None else "modified"
-    return FileChange(
+    return VersionChange(
         "renamed" if old_path else status,
         path,
         old_path or path,
@@ -32,12 +32,12 @@ def change(path: str, before: str | None, after: str | None, *, old_path: str | 
     )
 
 
-def rows(*files: FileChange) -> dict[str, SymbolChange]:
+def rows(*files: VersionChange) -> dict[str, SymbolChange]:
     """By the symbol's path in its file; of two with one path the later stands."""
     return {each.place.symbol.path: each for each in symbol_changes(files, Cancel())}
 
 
-def said(*files: FileChange) -> dict[str, str]:
+def said(*files: VersionChange) -> dict[str, str]:
     return {path: each.change_type for path, each in rows(*files).items()}
 
 
@@ -277,7 +277,7 @@ def test_a_withdrawn_comparison_stops() -> None:
         symbol_changes([change("a.py", "x = 1\n", "x = 2\n")], cancel)
 
 
-def _account(files: list[FileChange], side: str) -> Counter[tuple[str, str, str, bytes]]:
+def _account(files: list[VersionChange], side: str) -> Counter[tuple[str, str, str, bytes]]:
     versions = [getattr(each, side) for each in files]
     return Counter(
         (each.path, row.kind, row.path, row.content_hash)
@@ -287,7 +287,7 @@ def _account(files: list[FileChange], side: str) -> Counter[tuple[str, str, str,
     )
 
 
-def _entry(place: Place) -> tuple[str, str, str, bytes]:
+def _entry(place: SymbolPlace) -> tuple[str, str, str, bytes]:
     return place.version.path, place.symbol.kind, place.symbol.path, place.symbol.content_hash
 
 
@@ -301,7 +301,7 @@ def test_no_symbol_is_missed_and_none_is_invented(seeded: random.Random, trials:
         assert Counter(_entry(each.after) for each in found if each.after) == after - before
 
 
-def _edited(chance: random.Random, path: str) -> FileChange:
+def _edited(chance: random.Random, path: str) -> VersionChange:
     parts = [_part(chance) for _ in range(chance.randint(0, 6))]
     kept = [each if chance.random() < 0.6 else _part(chance) for each in parts if chance.random() < 0.8]
     kept += [_part(chance) for _ in range(chance.randint(0, 2))]

@@ -23,7 +23,7 @@ from codecairn.cli import main
 from codecairn.doctor import Finding, Patient
 from codecairn.doctor.examination import examine
 from codecairn.setup.plan import invocation
-from codecairn.store import place
+from codecairn.store import folders
 from tests.support.repo import Repo
 
 GIT = shutil.which("git") or ""
@@ -60,7 +60,7 @@ class Machine:
 
     def epoch(self) -> Path:
         (folder,) = (each for each in (self.data / "indexes").iterdir() if each.is_dir())
-        epoch = place.current_epoch(folder)
+        epoch = folders.current_epoch(folder)
         assert epoch is not None
         return epoch
 

@@ -233,7 +233,7 @@ class TestProjects:
         for root in roots[1:]:
             projects.open(root)
         assert projects.open(roots[0]).leases.are_held
-        projects.ended("a connection")
+        projects.end_connection("a connection")
 
     @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="descriptors are listed by Linux")
     @pytest.mark.timeout(180)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from codecairn.cli.subjects import first_sentence, misspelling
+from codecairn.cli.demo_subjects import first_sentence, misspelling
 from tests.support.repo import Repo
 
 LEDGER = '''"""A ledger."""

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from codecairn import tools
-from codecairn.serve.http import LARGEST_BODY, Access, Address, app
+from codecairn.serve.http import LARGEST_BODY, Address, HttpAccess, app
 from tests.support.asgi import posted
 from tests.support.doors import HttpAnswer, HttpDoor, RpcDoor, http_request, http_server, service
 from tests.support.repo import Repo
@@ -39,7 +39,7 @@ def serve(repo: Repo, enter: Callable[[Any], Any]) -> Serve:
     """Start a server with its own rule of access; returns its port."""
 
     def start(token: str | None = None, host: str = "127.0.0.1", hosts: frozenset[str] = frozenset()) -> int:
-        access = Access(Address(host, 0), token, hosts)
+        access = HttpAccess(Address(host, 0), token, hosts)
         port: int = enter(http_server(service(repo.path, sampled_registry(), local=False), access))
         return port
 
@@ -201,7 +201,7 @@ def test_with_a_token_its_holder_is_who_calls_from_wherever(serve: Serve) -> Non
 @pytest.mark.requirement("ruling/doors-http/stateless-key-order")
 def test_without_a_peer_address_the_process_is_who_calls(repo: Repo) -> None:
     """A server behind a Unix socket sees no address at all."""
-    application = app(service(repo.path, sampled_registry(), local=False), Access(Address("127.0.0.1", 0)))
+    application = app(service(repo.path, sampled_registry(), local=False), HttpAccess(Address("127.0.0.1", 0)))
     assert [refused(posted(application, "/rpc", LIMITED)) for _ in range(3)] == [False, False, True]
 
 

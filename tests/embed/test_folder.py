@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from codecairn.embed.encoder import Passage, quantised
-from codecairn.embed.folder import MOST_TOKENS, FolderEncoder, network_in, reading_of
+from codecairn.embed.encoder import Passage, quantise
+from codecairn.embed.onnx_folder import MOST_TOKENS, FolderEncoder, network_in, reading_of
 from codecairn.errors import EncoderFailed
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "stack", "queue", "push", "pop", "find", "code"]
@@ -218,7 +218,7 @@ def test_a_vector_is_the_mean_of_its_tokens_with_their_ends(folder: Path) -> Non
     write_network(folder / "onnx" / "model.onnx")
     encoder = FolderEncoder(folder)
     assert encoder.dimensions == 6
-    assert np.array_equal(encoder.query("Stack push pop find"), quantised(states("stack push pop find").mean(axis=0)))
+    assert np.array_equal(encoder.query("Stack push pop find"), quantise(states("stack push pop find").mean(axis=0)))
     assert encoder.passages([]).shape == (0, 6)
 
 
@@ -228,7 +228,7 @@ def test_a_passage_has_one_row_whatever_stands_beside_it(folder: Path) -> None:
     given = [Passage("stack", "push", "", "pop " * n) for n in (1, 40, 7)]
     together = encoder.passages(given)
     assert together.dtype == np.int8
-    assert np.array_equal(together[1], quantised(states("stack push " + "pop " * 40).mean(axis=0)))
+    assert np.array_equal(together[1], quantise(states("stack push " + "pop " * 40).mean(axis=0)))
     assert all(np.array_equal(encoder.passages([each])[0], row) for each, row in zip(given, together, strict=True))
 
 
@@ -236,7 +236,7 @@ def test_a_passage_has_one_row_whatever_stands_beside_it(folder: Path) -> None:
 def test_one_token_may_stand_for_all(folder: Path, mode: str, at: int) -> None:
     write_network(folder / "model.onnx")
     put(folder, **{"1_Pooling__config": {mode: True}})
-    assert np.array_equal(FolderEncoder(folder).query("find code"), quantised(states("find code")[at]))
+    assert np.array_equal(FolderEncoder(folder).query("find code"), quantise(states("find code")[at]))
 
 
 def test_prompts_and_the_greatest_length_change_what_is_read(folder: Path) -> None:
@@ -244,14 +244,14 @@ def test_prompts_and_the_greatest_length_change_what_is_read(folder: Path) -> No
     put(folder, config_sentence_transformers={"prompts": {"query": "find ", "document": "code "}})
     put(folder, sentence_bert_config={"max_seq_length": 8})
     encoder = FolderEncoder(folder)
-    assert np.array_equal(encoder.query("stack"), quantised(states("find stack").mean(axis=0)))
+    assert np.array_equal(encoder.query("stack"), quantise(states("find stack").mean(axis=0)))
     row = encoder.passages([Passage("", "", "", "pop " * 50)])[0]
-    assert np.array_equal(row, quantised(states("code pop pop pop pop pop").mean(axis=0)))
+    assert np.array_equal(row, quantise(states("code pop pop pop pop pop").mean(axis=0)))
 
 
 def test_a_network_that_pools_by_itself_is_taken_at_its_word(folder: Path) -> None:
     write_network(folder / "model.onnx", outputs=("last_hidden_state", "sentence_embedding"))
-    assert np.array_equal(FolderEncoder(folder).query("stack"), quantised(2 * TABLE[4]))
+    assert np.array_equal(FolderEncoder(folder).query("stack"), quantise(2 * TABLE[4]))
 
 
 def test_layers_outside_the_network_are_refused(folder: Path) -> None:

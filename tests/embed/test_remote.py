@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from codecairn.embed import endpoint as endpoint_module
-from codecairn.embed.encoder import MOST_CHARACTERS, Passage, Rows, quantised
+from codecairn.embed.encoder import MOST_CHARACTERS, Passage, Rows, quantise
 from codecairn.embed.remote import MOST_OF_A_REQUEST, MOST_TEXTS, PAUSE_S, Clock, Patience, RemoteEncoder
 from codecairn.errors import EncoderFailed
 
@@ -34,7 +34,7 @@ def numbers(text: str) -> list[float]:
 
 
 def rows_of(texts: list[str]) -> Rows:
-    return quantised(np.array([numbers(text) for text in texts]))
+    return quantise(np.array([numbers(text) for text in texts]))
 
 
 def vectors(texts: list[str]) -> dict[str, Any]:

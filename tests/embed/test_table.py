@@ -8,17 +8,15 @@ from pathlib import PurePosixPath
 import numpy as np
 import pytest
 
-from codecairn.embed.choice import shipped
-from codecairn.embed.encoder import Passage, cosines, quantised
-from codecairn.embed.table import DATA, MOST_WORDS, TokenTable
-from codecairn.words import analysed
+from codecairn.embed.choice import default_encoder
+from codecairn.embed.encoder import Passage, cosines, quantise
+from codecairn.embed.token_table import DATA, MOST_WORDS, TokenTable
+from codecairn.words import analyse
 
 PASSAGES = [
-    Passage("src/net/retry.py", "Client.send", analysed("def send(self, request): wait before the next attempt")),
-    Passage(
-        "src/cache/evict.go", "Cache.Evict", analysed("func (c *Cache) Evict(key string) { delete(c.items, key) }")
-    ),
-    Passage("README.md", "", analysed("How to install the package and run the tests")),
+    Passage("src/net/retry.py", "Client.send", analyse("def send(self, request): wait before the next attempt")),
+    Passage("src/cache/evict.go", "Cache.Evict", analyse("func (c *Cache) Evict(key string) { delete(c.items, key) }")),
+    Passage("README.md", "", analyse("How to install the package and run the tests")),
     Passage("src/empty.py", "", ""),
 ]
 
@@ -28,14 +26,14 @@ def test_the_files_of_the_model_agree_with_each_other() -> None:
     rows, weights = np.load(DATA / "table.npy", mmap_mode="r"), np.load(DATA / "weights.npy")
     assert len(set(vocabulary)) == len(vocabulary)
     assert rows.dtype == np.int8
-    assert rows.shape[1] == shipped().dimensions
+    assert rows.shape[1] == default_encoder().dimensions
     assert weights.shape == (2, len(rows))
     assert np.isfinite(weights).all()
     assert (weights >= 0).all()
 
 
 def test_the_same_passage_has_the_same_row_whatever_stands_beside_it() -> None:
-    encoder = shipped()
+    encoder = default_encoder()
     together = encoder.passages(PASSAGES)
     for at, passage in enumerate(PASSAGES):
         assert (encoder.passages([passage])[0] == together[at]).all()
@@ -45,7 +43,7 @@ def test_the_same_passage_has_the_same_row_whatever_stands_beside_it() -> None:
 def test_the_order_of_words_is_nothing() -> None:
     words = PASSAGES[0].terms.split()
     shuffled = random.Random(5).sample(words, len(words))
-    rows = shipped().passages([PASSAGES[0], PASSAGES[0]._replace(terms=" ".join(shuffled))])
+    rows = default_encoder().passages([PASSAGES[0], PASSAGES[0]._replace(terms=" ".join(shuffled))])
     assert (rows[0] == rows[1]).all()
 
 
@@ -55,25 +53,25 @@ def test_every_sum_is_exact(seed: int) -> None:
     choice = random.Random(seed)
     vocabulary = (DATA / "vocabulary.txt").read_text(encoding="utf-8").splitlines()
     words = choice.choices(vocabulary, k=choice.choice((1, 30, 400, 4_000))) + ["unheardofword"] * choice.randint(0, 9)
-    encoder = shipped()
+    encoder = default_encoder()
     passage = Passage("a.py", "", " ".join(words))
-    located = analysed(f"{passage.path} {PurePosixPath(passage.path).stem}").split()
+    located = analyse(f"{passage.path} {PurePosixPath(passage.path).stem}").split()
     ids, factors = encoder.factors([*located, *words], frozenset(), encoder.code_weights)
     assert len(ids) <= MOST_WORDS
     exact = factors.astype(np.int64) @ np.load(DATA / "table.npy")[ids].astype(np.int64)
     assert np.abs(exact).max() < 1 << 24
-    assert (encoder.passages([passage])[0] == quantised(exact[None].astype(np.float64))[0]).all()
+    assert (encoder.passages([passage])[0] == quantise(exact[None].astype(np.float64))[0]).all()
 
 
 def test_a_word_that_the_model_never_saw_finds_itself() -> None:
     passages = [Passage("a.py", "", f"{word} value return") for word in ("xyzzyplugh", "frobozz", "grue")]
-    encoder = shipped()
+    encoder = default_encoder()
     found = cosines(encoder.passages(passages), encoder.query("return the frobozz"))
     assert int(found.argmax()) == 1
     assert not encoder.query("frobozz").any(), "alone it is near nothing but by chance"
 
 
 def test_nothing_to_encode_is_no_direction() -> None:
-    assert not shipped().query("").any()
-    assert not shipped().query("?!… ---").any()
-    assert shipped().passages([]).shape == (0, shipped().dimensions)
+    assert not default_encoder().query("").any()
+    assert not default_encoder().query("?!… ---").any()
+    assert default_encoder().passages([]).shape == (0, default_encoder().dimensions)

@@ -16,9 +16,9 @@ import pytest
 from codecairn.budget import DEFAULT_CHARACTERS
 from codecairn.cancel import Cancel
 from codecairn.errors import Cancelled
-from codecairn.files import scan
+from codecairn.files import re2_scan
 from codecairn.files.gitgrep import GitGrep
-from codecairn.files.grep import LONGEST_LINE, Engine, Query, Time, search
+from codecairn.files.grep import LONGEST_LINE, GrepEngine, Query, Time, search
 from codecairn.files.ripgrep import Ripgrep
 from codecairn.paths import Guard
 from codecairn.source import process
@@ -313,7 +313,7 @@ def test_a_ref_is_searched_from_the_project_when_it_is_a_folder_of_the_repositor
 # The engines.
 
 
-def engines(repo: Repo) -> dict[str, Engine]:
+def engines(repo: Repo) -> dict[str, GrepEngine]:
     git, guard = Git(repo.path), Guard(repo.path)
     program = process.find("rg", outside=repo.path)
     assert program is not None, "the development tools bring ripgrep"
@@ -321,7 +321,7 @@ def engines(repo: Repo) -> dict[str, Engine]:
         "ripgrep": Ripgrep(program, repo.path, guard, is_repository=True),
         "git grep": GitGrep(git, guard),
         "commit": GitGrep(git, guard, repo.git("rev-parse", "HEAD")),
-        "RE2": scan.Scan(git, guard),
+        "RE2": re2_scan.Scan(git, guard),
     }
 
 

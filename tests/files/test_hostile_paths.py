@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from codecairn.connection import Connection
 from codecairn.serve import Service
 from codecairn.tools import Call
-from codecairn.tools.families import Reply
+from codecairn.tools.families import ToolReply
 from tests.support.doors import service
 from tests.support.repo import Repo
 from tests.support.soak import SOAK
@@ -98,7 +98,7 @@ def working_in(folder: Path) -> Iterator[None]:
         os.chdir(before)
 
 
-def read(served: Service, path: str, **more: object) -> Reply:
+def read(served: Service, path: str, **more: object) -> ToolReply:
     """On a connection of its own: no limit is in the way."""
     call = Call(served.projects, Connection("hostile"), served.registry, "memory")
     return served.registry.call(served.registry.tools["read_file"], call, {"path": path, **more})

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from codecairn.budget import DEFAULT_CHARACTERS
+from codecairn.file_roles import main_role
 from codecairn.files.read import LARGEST
 from codecairn.paths import module_name
-from codecairn.roles import main_role
 from tests.support.doors import JSON_DOORS, Answer
 from tests.support.files import Connect, refusal, value_of
 from tests.support.repo import Repo

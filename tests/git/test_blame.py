@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from codecairn.tools.render import blame_runs
+from codecairn.tools.history_text import blame_runs
 from tests.support.git import Ask, FailOnce, blame_of, posix
 from tests.support.repo import Repo
 

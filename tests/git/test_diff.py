@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from codecairn.source import neutral
-from codecairn.tools.render import diff_compared
+from codecairn.source import git_settings
+from codecairn.tools.history_text import diff_compared
 from codecairn.types import Diff
 from tests.support.doors import Answer
 from tests.support.git import Ask, FailOnce, posix
@@ -433,7 +433,7 @@ def test_a_file_that_is_written_again_alike_meanwhile_has_not_changed(
     repo: Repo, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """git compares the times of files first; here it goes on from what it knew, as when they change after that."""
-    monkeypatch.setitem(neutral.NEUTRAL, "diff.autoRefreshIndex", "false")
+    monkeypatch.setitem(git_settings.NEUTRAL, "diff.autoRefreshIndex", "false")
     repo.commit("files", dict.fromkeys(("a.txt", "b.txt", "c.txt", "d.txt"), "a\n"))
     for name, content in (("a.txt", "a\n"), ("b.txt", "b\n"), ("c.txt", "a\n"), ("d.txt", "a\n")):
         (repo.path / name).write_text(content)

@@ -12,7 +12,7 @@ from codecairn.history import blame, log
 from codecairn.history.blame import BlameQuery
 from codecairn.history.log import LogQuery
 from codecairn.project import Project
-from codecairn.source import graph
+from codecairn.source import commit_graph
 from tests.support.repo import Repo
 from tests.support.wait import eventually
 
@@ -35,7 +35,7 @@ def listing(folder: Path) -> set[str]:
 def test_a_slow_walk_has_a_graph_written_outside_the_repository(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(graph, "SLOW_S", 0.0)
+    monkeypatch.setattr(commit_graph, "SLOW_S", 0.0)
     before = listing(project.root)
     first = log(project.git, project.guard, LogQuery(path="a.txt"), Cancel())
     eventually(lambda: bool(written(tmp_path)) and bool(list(tmp_path.glob("data/graphs/*/tip"))))
@@ -47,7 +47,7 @@ def test_a_slow_walk_has_a_graph_written_outside_the_repository(
 def test_history_that_moved_on_is_right_with_an_old_graph(
     project: Project, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(graph, "SLOW_S", 0.0)
+    monkeypatch.setattr(commit_graph, "SLOW_S", 0.0)
     log(project.git, project.guard, LogQuery(), Cancel())
     eventually(lambda: bool(written(tmp_path)))
     repo.git("reset", "--quiet", "--hard", "HEAD~3")
@@ -65,6 +65,6 @@ def test_a_repository_with_a_graph_of_its_own_keeps_to_it(
     project: Project, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo.git("commit-graph", "write", "--reachable")
-    monkeypatch.setattr(graph, "SLOW_S", 0.0)
+    monkeypatch.setattr(commit_graph, "SLOW_S", 0.0)
     assert log(project.git, project.guard, LogQuery(), Cancel()).count == 6
     assert not (tmp_path / "data").exists()

@@ -22,7 +22,7 @@ from codecairn.cancel import Cancel
 from codecairn.errors import Busy, Cancelled
 from codecairn.index.run import Options, Report
 from codecairn.store import lexical
-from codecairn.store.lock import WriterLock
+from codecairn.store.writer_lock import WriterLock
 from tests.support.doors import MemoryDoor, service
 from tests.support.index import PYTHON, Ask, Indexed, Open, fill
 from tests.support.repo import Repo
@@ -32,7 +32,7 @@ from tests.support.wire import ServerProcess
 HOLDER = """
 import sys
 from pathlib import Path
-from codecairn.store.lock import WriterLock
+from codecairn.store.writer_lock import WriterLock
 with WriterLock(Path(sys.argv[1])).holding("indexing") as had:
     print(had, flush=True)
     sys.stdin.read()
@@ -121,7 +121,7 @@ def test_a_lock_of_the_lexical_index_that_is_late_to_go_is_waited_for(
     project: Indexed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project.run()
-    opened = project.project.index.opened()
+    opened = project.project.index.open_index()
     assert opened is not None
     held = [tantivy.Index.open(str(opened.folder / "lexical")).writer(heap_size=15_000_000, num_threads=1)]
     monkeypatch.setattr(lexical, "time", SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: held.clear()))

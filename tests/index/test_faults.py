@@ -15,7 +15,7 @@ import pytest
 from codecairn.errors import CairnError, IndexIncompatible
 from codecairn.project import Project
 from codecairn.store.discoveries import DiscoveryRow
-from codecairn.store.links import Link
+from codecairn.store.project_links import Link
 from codecairn.store.schema import SCHEMA
 from tests.support.doors import Answer
 from tests.support.index import GO, PYTHON, Ask, Indexed, Open

@@ -16,7 +16,7 @@ from codecairn.connection import Connection
 from codecairn.index.activity import Activity
 from codecairn.index.run import Options
 from codecairn.serve import Service
-from codecairn.tools import Call, readiness
+from codecairn.tools import Call, waiting
 from tests.support.doors import Answer, MemoryDoor, line_client, service
 from tests.support.index import PYTHON
 from tests.support.indexes import LastingWorkers
@@ -75,7 +75,7 @@ def first_run(served: Service) -> Iterator[Gate]:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readiness, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(waiting, "PATIENCE_S", 0.0)
 
 
 @pytest.mark.requirement("ruling/first-contact/waits-for-first-run", "ruling/first-contact/progress-sent")
@@ -184,7 +184,7 @@ def test_a_moved_ref_that_takes_too_long_answers_as_it_was(
     index = served.projects.current().index
     index.index(Options(), force=False, cancel=Cancel())
     repo.commit("more", {"c.py": "def later():\n    pass\n"})
-    monkeypatch.setattr(readiness, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(waiting, "PATIENCE_S", 0.0)
     index._activity = Activity(Options(), False, Cancel())
     try:
         found = MemoryDoor(served).call("find_symbol", {"symbol_name": "greet", "ref": "main"}).value
@@ -196,7 +196,7 @@ def test_a_moved_ref_that_takes_too_long_answers_as_it_was(
 
 def _make_partial(served: Service) -> None:
     """As if a first run had come as far as it has."""
-    opened = served.projects.current().index.opened()
+    opened = served.projects.current().index.open_index()
     assert opened is not None
     with opened.store.writing() as database:
         database.execute("UPDATE layer SET complete = 0 WHERE root <> ''")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from codecairn.index import standing
+from codecairn.index import status
 from tests.support.index import PYTHON, Indexed, Open
 from tests.support.repo import Repo
 from tests.support.wait import eventually
@@ -101,8 +101,8 @@ def test_a_look_that_takes_long_is_not_repeated_and_nothing_is_called_fresh_mean
     project: Indexed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project.run()
-    monkeypatch.setattr(standing, "_LONG_LOOK_S", 0.0)
-    monkeypatch.setattr(standing, "_LOOK_SHARE", 1e9)
+    monkeypatch.setattr(status, "_LONG_LOOK_S", 0.0)
+    monkeypatch.setattr(status, "_LOOK_SHARE", 1e9)
     assert project.stands().freshness == "fresh"
     unlooked = project.stands()
     assert unlooked.freshness == "stale"

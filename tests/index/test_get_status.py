@@ -16,7 +16,7 @@ from codecairn.cancel import Cancel
 from codecairn.errors import Cancelled
 from codecairn.index import batch
 from codecairn.index.run import Options
-from codecairn.store.lock import WriterLock
+from codecairn.store.writer_lock import WriterLock
 from tests.support.doors import JSON_DOORS, Door
 from tests.support.index import GO, PYTHON, Ask, Open, fill
 from tests.support.repo import Repo
@@ -186,7 +186,7 @@ def test_an_index_that_was_never_finished_is_partial(ask: Ask, indexed: Open, re
     repo.commit("start", {"a.py": PYTHON})
     project = indexed(repo.path)
     project.run()
-    opened = project.project.index.opened()
+    opened = project.project.index.open_index()
     assert opened is not None
     with opened.store.writing() as database:
         database.execute("UPDATE layer SET complete = 0")

@@ -18,17 +18,17 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from codecairn.cancel import Cancel
 from codecairn.config import Settings
-from codecairn.embed.choice import shipped
+from codecairn.embed.choice import default_encoder
 from codecairn.errors import Cancelled
 from codecairn.index import batch
 from codecairn.index import run as index_run
 from codecairn.index.embedding import Vectors
-from codecairn.index.live import ProjectIndex
+from codecairn.index.project_index import ProjectIndex
 from codecairn.index.run import Options, Report, Run, Source, Target
 from codecairn.index.working_tree import WorkingTree
 from codecairn.project import IMPORTERS, Project
 from codecairn.source.watch import RULE_FILES
-from codecairn.store.index import IndexStore
+from codecairn.store.database import IndexStore
 from codecairn.store.lexical import Lexical
 from codecairn.store.writer import IndexWriter
 from tests.support.indexes import LastingWorkers, Snapshot, faults, index_once, project_index, snapshot, snapshot_of
@@ -279,7 +279,7 @@ class Changes(RuleBasedStateMachine):
 
     # The index follows.
 
-    def run(self, cancel: Cancel | None = None, progress: index_run.Progress = index_run.unheard) -> Run:
+    def run(self, cancel: Cancel | None = None, progress: index_run.Progress = index_run.ignore_progress) -> Run:
         cancel = Cancel() if cancel is None else cancel
         vectors = made_by_the_shipped_encoder(self.store, cancel)
         return Run(
@@ -353,7 +353,7 @@ class Changes(RuleBasedStateMachine):
 
 
 def made_by_the_shipped_encoder(store: IndexStore, cancel: Cancel) -> Vectors:
-    return Vectors(store, store.path.parent, shipped(), cancel)
+    return Vectors(store, store.path.parent, default_encoder(), cancel)
 
 
 @pytest.fixture(scope="module")
@@ -412,7 +412,7 @@ def test_a_run_that_was_given_up_locks_nothing_while_its_error_is_kept(indexed: 
 def test_what_go_mod_says_follows_an_edit_of_it_alone(indexed: ProjectIndex) -> None:
     (indexed.root / "go.mod").write_text("module example.org/beta\n\ngo 1.22\n")
     indexed.update({"go.mod"})
-    opened = indexed.opened()
+    opened = indexed.open_index()
     assert opened is not None
     checkout = opened.store.checkout(str(indexed.root))
     assert checkout is not None
@@ -430,7 +430,7 @@ def test_each_worktree_of_a_repository_is_indexed_as_if_it_were_alone(
     (indexed.root / "a.py").write_text("beta = 1\n")
     index_once(other, tmp_path / "home", workers)
     indexed.index(Options(), force=False, cancel=Cancel())
-    opened = indexed.opened()
+    opened = indexed.open_index()
     assert opened is not None
     assert faults(opened.store, opened.lexical, at_rest=True) == []
     for root in (indexed.root, other):
@@ -445,7 +445,7 @@ def test_a_checkout_that_is_forgotten_leaves_no_counts(
     (indexed.root / "b.py").write_text("import a\n")
     index_once(indexed.root, tmp_path / "home", workers)
     assert snapshot_of(indexed.root, tmp_path / "home", ())["importers"] == {"a.py": 1}
-    opened = indexed.opened()
+    opened = indexed.open_index()
     assert opened is not None
     (checkout,) = opened.store.checkouts()
     IndexWriter(opened.store).forget(checkout.id)

@@ -15,7 +15,7 @@ from codecairn.config import Settings
 from codecairn.project import Projects
 from codecairn.serve import Service, upkeep
 from codecairn.serve.upkeep import Upkeep
-from codecairn.store.lock import WriterLock
+from codecairn.store.writer_lock import WriterLock
 from tests.doors.test_http_process import announced
 from tests.support.doors import Answer, Door, HttpDoor, LineDoor, open_door
 from tests.support.index import PYTHON, Indexed, Open, fill
@@ -207,7 +207,7 @@ def test_an_edit_while_another_process_writes_is_seen_when_it_is_done(served: Re
 
 
 def test_an_index_that_another_process_put_in_its_place_is_brought_up_to_date(kept: Indexed) -> None:
-    opened = kept.project.index.opened()
+    opened = kept.project.index.open_index()
     assert opened is not None
     with opened.store.writing() as database:
         database.execute("DELETE FROM manifest")
@@ -221,7 +221,7 @@ def test_a_head_that_moved_unseen_is_noticed_by_the_first_who_asks(
 ) -> None:
     from codecairn.source import inotify
 
-    monkeypatch.setattr(inotify.FolderEvents, "_git_touched", lambda _self, _event: iter(()))
+    monkeypatch.setattr(inotify.FolderEvents, "_git_paths", lambda _self, _event: iter(()))
     served.commit("nothing in it")
     eventually(lambda: kept.stands().freshness == "fresh")
 

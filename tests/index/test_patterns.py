@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from codecairn.index.patterns import PATTERNS, tags_of
+from codecairn.index.domain_patterns import PATTERNS, tags_of
+from codecairn.parse.extract import extract
 from codecairn.parse.language import language_of
-from codecairn.parse.tags import extract
 from tests.support.index import Open
 from tests.support.repo import Repo
 

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codecairn.cancel import Cancel
-from codecairn.embed.choice import shipped
+from codecairn.embed.choice import default_encoder
 from codecairn.embed.encoder import Passage, Row, Rows, cosines
 from codecairn.errors import EncoderFailed
 from codecairn.index.embedding import Vectors
 from codecairn.index.run import Options
-from codecairn.store.index import IndexStore
-from codecairn.store.segments import Placed, Segment, Segments
-from codecairn.store.vectors import Field, VectorFiles
+from codecairn.store.database import IndexStore
+from codecairn.store.vector_segments import Placement, Segment, Segments
+from codecairn.store.vectors import VectorField, VectorFiles
 from tests.support.indexes import faults, project_index
 from tests.support.repo import Repo
 
@@ -48,9 +48,9 @@ def test_the_nearest_are_those_an_exact_look_finds(
     rows, files = rows_of(seed, count), VectorFiles(tmp_path_factory.mktemp("v") / "vectors")
     files.write(Segment(1, "e", WIDTH, 0), rows)
     starts = list(range(0, count, 7))
-    placed = [Placed(1000 + at, at, min(7, count - at)) for at in starts if choice.random() >= hidden]
+    placed = [Placement(1000 + at, at, min(7, count - at)) for at in starts if choice.random() >= hidden]
     shown = np.array([row for each in placed for row in range(each.first, each.first + each.rows)], np.int64)
-    field = Field(files, Segment(1, "e", WIDTH, count), placed)
+    field = VectorField(files, Segment(1, "e", WIDTH, count), placed)
     query = rows_of(seed + 1, 1)[0]
     found = field.nearest(query, 20, lambda found: found)
     got = [each.file - 1000 + each.number for each in found]
@@ -66,7 +66,7 @@ def test_the_nearest_are_those_an_exact_look_finds(
 def test_what_is_not_wanted_makes_room_for_what_is(tmp_path: Path) -> None:
     rows, files = rows_of(3, 500), VectorFiles(tmp_path / "vectors")
     files.write(Segment(1, "e", WIDTH, 0), rows)
-    field = Field(files, Segment(1, "e", WIDTH, 500), [Placed(at, at, 1) for at in range(500)])
+    field = VectorField(files, Segment(1, "e", WIDTH, 500), [Placement(at, at, 1) for at in range(500)])
     found = field.nearest(rows[0], 10, lambda found: [each for each in found if each.file % 50 == 49])
     assert len(found) == 10
     assert all(each.file % 50 == 49 for each in found)
@@ -75,8 +75,8 @@ def test_what_is_not_wanted_makes_room_for_what_is(tmp_path: Path) -> None:
 def test_a_file_without_chunks_has_no_row(tmp_path: Path) -> None:
     rows, files = rows_of(3, 4), VectorFiles(tmp_path / "vectors")
     files.write(Segment(1, "e", WIDTH, 0), rows)
-    placed = [Placed(1, 0, 2), Placed(2, 2, 2), Placed(3, 2, 0), Placed(4, 0, 0), Placed(5, 4, 0)]
-    field = Field(files, Segment(1, "e", WIDTH, 4), placed)
+    placed = [Placement(1, 0, 2), Placement(2, 2, 2), Placement(3, 2, 0), Placement(4, 0, 0), Placement(5, 4, 0)]
+    field = VectorField(files, Segment(1, "e", WIDTH, 4), placed)
     found = field.nearest(rows[2], 4, lambda found: found)
     assert {(each.file, each.number) for each in found} == {(1, 0), (1, 1), (2, 0), (2, 1)}
     assert (found[0].file, found[0].number) == (2, 0)
@@ -109,10 +109,10 @@ class Counting:
         if self.fails_after is not None and len(self.texts) >= self.fails_after:
             raise EncoderFailed("the endpoint is tired")
         self.texts += [each.text for each in passages]
-        return shipped().passages(passages)
+        return default_encoder().passages(passages)
 
     def query(self, text: str) -> Row:
-        return shipped().query(text)
+        return default_encoder().query(text)
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def store(repo: Repo, tmp_path: Path) -> Iterator[IndexStore]:
     )
     with project_index(repo.path.resolve(), tmp_path / "home") as index:
         index.index(Options(), force=False, cancel=Cancel())
-        opened = index.opened()
+        opened = index.open_index()
         assert opened is not None
         yield opened.store
 
@@ -133,19 +133,19 @@ def checkout_of(store: IndexStore) -> int:
 
 
 def coverage(store: IndexStore) -> dict[str, int]:
-    return {each.encoder: sum(rows.rows for rows in Segments(store).kept(each)) for each in Segments(store).all()}
+    return {each.encoder: sum(rows.rows for rows in Segments(store).placements(each)) for each in Segments(store).all()}
 
 
 def test_another_encoder_takes_over_when_it_has_come_to_everything(
     store: IndexStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("codecairn.index.embedding._SLICE", 8)
-    total = coverage(store)[shipped().name]
+    total = coverage(store)[default_encoder().name]
     other = Counting("other")
     other.fails_after = 20
     said = Vectors(store, store.path.parent, other, Cancel()).catch_up(checkout_of(store))
     assert "the endpoint is tired" in said[0]
-    assert coverage(store)[shipped().name] == total, "the first one serves on"
+    assert coverage(store)[default_encoder().name] == total, "the first one serves on"
     assert 20 <= coverage(store)["other"] < total
     other.fails_after = None
     assert Vectors(store, store.path.parent, other, Cancel()).catch_up(checkout_of(store)) == []
@@ -159,29 +159,29 @@ def test_a_lost_vector_file_is_made_again(store: IndexStore) -> None:
     path = store.path.parent / "vectors" / f"{segment.number}.rows"
     before = path.read_bytes()
     path.write_bytes(before[: len(before) // 2])
-    vectors = Vectors(store, store.path.parent, shipped(), Cancel())
+    vectors = Vectors(store, store.path.parent, default_encoder(), Cancel())
     assert coverage(store) == {}
     assert vectors.catch_up(checkout_of(store)) == []
-    assert coverage(store) == {shipped().name: len(before) // shipped().dimensions}
+    assert coverage(store) == {default_encoder().name: len(before) // default_encoder().dimensions}
 
 
 def test_a_segment_that_is_mostly_holes_is_copied(store: IndexStore, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("codecairn.index.embedding._LEAST_TO_COMPACT", 10)
     before = Segments(store).all()[0]
     rows = VectorFiles(store.path.parent / "vectors").rows(before)
-    kept = Segments(store).kept(before)
+    kept = Segments(store).placements(before)
     survivors = {each.file: rows[each.first : each.first + each.rows].tolist() for each in kept[::3]}
     with store.writing() as database:
         for each in kept:
             if each.file not in survivors:
                 database.execute("DELETE FROM vector WHERE file = ?", (each.file,))
                 database.execute("DELETE FROM manifest WHERE file = ?", (each.file,))
-    Vectors(store, store.path.parent, shipped(), Cancel()).catch_up(checkout_of(store))
+    Vectors(store, store.path.parent, default_encoder(), Cancel()).catch_up(checkout_of(store))
     (after,) = Segments(store).all()
     assert after.number != before.number
     moved = VectorFiles(store.path.parent / "vectors").rows(after)
     assert {
-        each.file: moved[each.first : each.first + each.rows].tolist() for each in Segments(store).kept(after)
+        each.file: moved[each.first : each.first + each.rows].tolist() for each in Segments(store).placements(after)
     } == survivors
 
 
@@ -193,6 +193,6 @@ def test_a_version_that_comes_back_is_not_encoded_again(repo: Repo, tmp_path: Pa
         assert index.index(Options(), force=False, cancel=Cancel()).vectors == 1
         repo.git("checkout", "--quiet", "a.py")
         assert index.index(Options(), force=False, cancel=Cancel()).vectors == 0
-        opened = index.opened()
+        opened = index.open_index()
         assert opened is not None
         assert faults(opened.store, opened.lexical, at_rest=True) == []

@@ -11,10 +11,10 @@ import pytest
 
 from codecairn import tools
 from codecairn.cancel import Cancel
-from codecairn.index.standing import standing
-from codecairn.memory.boosts import Boosts, ago, boosts
-from codecairn.memory.search import Asked, search_context
-from codecairn.store.sessions import DAY_S, Accessed
+from codecairn.index.status import index_status
+from codecairn.memory.access_boosts import Boosts, ago, boosts
+from codecairn.memory.search import ContextQuestion, search_context
+from codecairn.store.sessions import DAY_S, FileAccess
 from codecairn.text import CHARACTERS_PER_TOKEN
 from tests.registry.samples import assert_conforms
 from tests.support.memory import HOUSE, TOKENS, refusal, value_of
@@ -217,8 +217,8 @@ def test_several_projects_are_one_labelled_list(wise: Asking, own: Own) -> None:
     projects = [wise.project, other.project, bare.project]
     both = search_context(
         projects,
-        Asked("refresh token", limit=20),
-        lambda each: standing(each.index, Cancel()),
+        ContextQuestion("refresh token", limit=20),
+        lambda each: index_status(each.index, Cancel()),
         lambda _: None,
         0.0,
         Cancel(),
@@ -372,7 +372,7 @@ def test_a_boost_takes_a_share_of_what_is_missing(score: float) -> None:
 def test_recency_is_by_the_day_and_frequency_by_the_hundred(
     age: float, times: int, recency: float, frequency: float
 ) -> None:
-    found = boosts(Accessed(1e9 - age * DAY_S, times), is_worked_on=False, now=1e9)
+    found = boosts(FileAccess(1e9 - age * DAY_S, times), is_worked_on=False, now=1e9)
     assert found == Boosts(recency, 1.0, frequency)
 
 
@@ -464,7 +464,7 @@ def test_searching_alters_nothing(wise: Asking) -> None:
 
 def _state(asking: Asking) -> tuple[Any, ...]:
     project = asking.project
-    accessed = project.sessions.accessed(asking.served.registry.sessions.clock())
+    accessed = project.sessions.accesses(asking.served.registry.sessions.clock())
     return accessed, project.discoveries.stamps(), list(asking.connection.recent_files)
 
 

@@ -12,7 +12,7 @@ from codecairn.config import Settings
 from codecairn.index.run import Options
 from codecairn.index.views import searching
 from codecairn.memory.discoveries import Draft, remember
-from codecairn.memory.drift import bound_to_symbol, verdict
+from codecairn.memory.drift_check import bind_to_symbol, verdict
 from codecairn.project import Project
 from codecairn.store.discoveries import DiscoveryRow
 from codecairn.store.view import View
@@ -85,7 +85,7 @@ def test_discoveries_drift_and_are_orphaned_at_the_right_commits(
 def views(project: Project) -> Iterator[View]:
     """The index once it has caught up."""
     project.index.index(Options(), force=False, cancel=Cancel())
-    opened = project.index.opened()
+    opened = project.index.open_index()
     assert opened is not None
     yield from searching(project.index, opened)
 
@@ -98,7 +98,7 @@ def bind(
     rows = []
     for view in views(project):
         for seen in chosen:
-            binding, _ = bound_to_symbol(view, seen.qualified, seen.path, Cancel())
+            binding, _ = bind_to_symbol(view, seen.qualified, seen.path, Cancel())
             rows.append((remember(project.discoveries, Draft("rule", f"About {seen.name}", None, binding)).row, seen))
     return rows
 

@@ -14,7 +14,7 @@ from codecairn.embed.choice import encoders
 from codecairn.memory import recall
 from codecairn.memory.discoveries import Draft, forget, remember
 from codecairn.memory.recall import Recall
-from codecairn.rank.plan import planned
+from codecairn.rank.query_plan import parse_query
 from codecairn.store.discoveries import Discoveries
 from codecairn.store.memory import Memory
 
@@ -29,7 +29,7 @@ def fresh(path: Path) -> Recall:
 
 
 def found(asked: Recall, query: str) -> list[tuple[str, str, float]]:
-    best, total = asked.found(planned(query), None)
+    best, total = asked.search(parse_query(query), None)
     assert total >= len(best)
     return sorted((each.row.id, each.row.content, each.relevance) for each in best)
 
@@ -54,14 +54,14 @@ def test_what_changed_is_read_and_nothing_else_forgotten(
 
 
 def test_nothing_is_found_where_there_is_nothing(tmp_path: Path) -> None:
-    assert fresh(tmp_path / "memory.db").found(planned("token"), None) == ([], 0)
+    assert fresh(tmp_path / "memory.db").search(parse_query("token"), None) == ([], 0)
 
 
 def test_meaning_finds_what_words_do_not(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     said = "We chose PostgreSQL over MongoDB for its transactions."
     remember(Discoveries(Memory(path)), Draft("rule", said))
-    best, _ = fresh(path).found(planned("relational database"), None)
+    best, _ = fresh(path).search(parse_query("relational database"), None)
     assert [each.row.content for each in best] == [said]
     without = Recall(Discoveries(Memory(path)), lambda: encoders(Embeddings(are_off=True)))
-    assert without.found(planned("relational database"), None) == ([], 0)
+    assert without.search(parse_query("relational database"), None) == ([], 0)

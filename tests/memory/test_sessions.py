@@ -132,10 +132,10 @@ def test_accesses_are_counted_for_a_week_and_dropped_after_a_month(tmp_path: Pat
 
     days = (0, 6.9, 7.1, 29)
     store.save([row], [Access("a.py", LATER - day * DAY_S, "read_file", "s") for day in days], LATER)
-    assert store.accessed(LATER)["a.py"] == (LATER, 2)
-    assert store.accessed(LATER + DAY_S)["a.py"].this_week == 1
+    assert store.accesses(LATER)["a.py"] == (LATER, 2)
+    assert store.accesses(LATER + DAY_S)["a.py"].this_week == 1
     store.save([], [], LATER + 31 * DAY_S)
-    assert store.accessed(LATER + 31 * DAY_S) == {}
+    assert store.accesses(LATER + 31 * DAY_S) == {}
 
 
 def test_a_memory_that_cannot_be_used_fails_no_call(tmp_path: Path, lasting: LastingWorkers) -> None:

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from codecairn.cli import main
-from codecairn.index.standing import Standing, standing
-from codecairn.tools import readiness
+from codecairn.index.status import IndexStatus, index_status
+from codecairn.tools import waiting
 from tests.support.doors import open_door, service
 from tests.support.indexes import LastingWorkers, faults, stores
 from tests.support.overlays import index_refs, indexed_refs, let_days_pass
@@ -75,16 +75,16 @@ def test_a_ref_that_goes_while_a_call_looks_at_it_is_not_answered_as_empty_nor_a
     branched: Repo, home: Path, workers: LastingWorkers, monkeypatch: pytest.MonkeyPatch, takes_its_place: bool
 ) -> None:
 
-    def standing_and_gone(*arguments: Any) -> Standing:
+    def standing_and_gone(*arguments: Any) -> IndexStatus:
         """The ref is found, and dropped before it is read; the next one that is indexed gets its number."""
-        found = standing(*arguments)
+        found = index_status(*arguments)
         pruned(branched, home, "--older-than", "0")
         if takes_its_place:
             branched.git("branch", "next", "main")
             index_refs(branched, home, workers, "next")
         return found
 
-    monkeypatch.setattr(readiness, "standing", standing_and_gone)
+    monkeypatch.setattr(waiting, "index_status", standing_and_gone)
     with open_door("memory", service(branched.path, data=home)) as door:
         answer = door.call("find_symbol", {"symbol_name": "young", "ref": "young"})
     assert answer.value["error"]["code"] == "overlay_not_ready", answer.text

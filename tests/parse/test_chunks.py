@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codecairn.parse.chunks import LONGEST_CHUNK, LONGEST_REMAINDER, Extent, chunks_of, own_lines
+from codecairn.parse.chunks import LONGEST_CHUNK, LONGEST_REMAINDER, ChunkExtent, chunks_of, own_lines
+from codecairn.parse.extract import extract
 from codecairn.parse.facts import Chunk, FileFacts
 from codecairn.parse.language import language_of, languages
-from codecairn.parse.lines import Lines
-from codecairn.parse.tags import extract
+from codecairn.parse.lines import SourceLines
 
 GOLDEN = Path(__file__).parent / "golden"
 SAMPLES = sorted(path for path in GOLDEN.glob("*/*") if path.suffix != ".facts")
@@ -51,22 +51,22 @@ KINDS = ["function", "method", "class", "module", "const", "field", "scope"]
 
 
 @st.composite
-def outlines(draw: st.DrawFn) -> tuple[list[Extent], Lines]:
+def outlines(draw: st.DrawFn) -> tuple[list[ChunkExtent], SourceLines]:
     """Any extents at all, nested or crossing each other, over a text of code, blank lines and closing brackets."""
     text = draw(st.lists(st.sampled_from(["", "a = 1", "    b()", "        c", "}", "  "]), max_size=300))
-    lines = Lines("\n".join(text).encode())
+    lines = SourceLines("\n".join(text).encode())
     extents = []
     for number in range(draw(st.integers(0, 12)) if lines.count else 0):
         start = draw(st.integers(1, lines.count))
         end = draw(st.integers(start, lines.count))
         above = draw(st.integers(max(1, start - 3), start))
-        extents.append(Extent(start, end, number, above, draw(st.sampled_from(KINDS))))
+        extents.append(ChunkExtent(start, end, number, above, draw(st.sampled_from(KINDS))))
     return extents, lines
 
 
 @given(outlines(), st.randoms(use_true_random=False))
 def test_any_outline_is_partitioned_and_its_order_does_not_matter(
-    outline: tuple[list[Extent], Lines], shuffled: random.Random
+    outline: tuple[list[ChunkExtent], SourceLines], shuffled: random.Random
 ) -> None:
     extents, text = outline
     chunks = chunks_of(extents, text)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from codecairn.parse.deadline import SlowParse
+from codecairn.parse.extract import extract
 from codecairn.parse.language import languages
-from codecairn.parse.tags import extract
 
 TEXTS = {
     "open brackets": b"([{" * 700,

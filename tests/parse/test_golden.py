@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from codecairn.parse.extract import extract
 from codecairn.parse.facts import FileFacts
 from codecairn.parse.language import language_of, languages
-from codecairn.parse.tags import extract
 
 GOLDEN = Path(__file__).parent / "golden"
 SAMPLES = sorted(path for path in GOLDEN.glob("*/*") if path.suffix != ".facts")

@@ -6,8 +6,8 @@ import gc
 import sys
 import tracemalloc
 
+from codecairn.parse.extract import extract
 from codecairn.parse.language import languages
-from codecairn.parse.tags import extract
 
 SOURCE = "".join(
     f"def function_{n}(first, second):\n    return first + second + {n}\n\n\n" for n in range(1500)

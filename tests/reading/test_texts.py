@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from codecairn.budget import DEFAULT_CHARACTERS, MOST_CHARACTERS
-from codecairn.index import standing
+from codecairn.index import status
 from tests.reading.test_forms import FILES
 from tests.support.doors import Answer, Door, open_door, service
 from tests.support.indexes import LastingWorkers
@@ -178,12 +178,12 @@ def test_freshness_is_said_only_where_it_is_not_well(own: Own, tmp_path_factory:
 
 
 def test_files_that_nobody_compared_are_not_said_to_have_changed(own: Own, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(standing, "_LONG_LOOK_S", 0.0)
-    monkeypatch.setattr(standing, "_LOOK_SHARE", 1e9)
+    monkeypatch.setattr(status, "_LONG_LOOK_S", 0.0)
+    monkeypatch.setattr(status, "_LOOK_SHARE", 1e9)
     door = own({"a.py": "def one():\n    return 1\n"})
     text_of(door, "find_symbol", symbol_name="one")
     text = text_of(door, "find_symbol", symbol_name="one")
-    assert [line for line in text.split("\n") if line.startswith("!")] == [f"! {standing._NOT_LOOKED_AT}"]
+    assert [line for line in text.split("\n") if line.startswith("!")] == [f"! {status._NOT_LOOKED_AT}"]
 
 
 @pytest.mark.requirement("ruling/shown/error-for-the-model")

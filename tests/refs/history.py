@@ -171,8 +171,8 @@ def told(view: View) -> dict[str, Any]:
         "extent": view.extent,
         "counts": view.counts(),
         "frequency": {word: view.frequency(word) for word in WORDS},
-        "names": {each for each in view.names() if each in {symbol.name for _, symbol in view.named(each)}},
-        "symbols": {name: sorted((each[0].path, each[1].path) for each in view.named(name)) for name in NAMES},
+        "names": {each for each in view.names() if each in {symbol.name for _, symbol in view.symbols_named(each)}},
+        "symbols": {name: sorted((each[0].path, each[1].path) for each in view.symbols_named(name)) for name in NAMES},
         "references": {
             (file.path, symbol.path): sorted(
                 (engine.scope(each.file).row.path, each.line, each.kind)
@@ -187,5 +187,5 @@ def told(view: View) -> dict[str, Any]:
 
 def ranked(view: View, query: str, mode: Any) -> list[tuple[str, int, float]]:
     searcher = Searcher(Project(Path("/nowhere")).index.encoders)
-    ranking, _ = searcher.ranked(view, Question(query, mode))
+    ranking, _ = searcher.rank(view, Question(query, mode))
     return [(each.candidate.path, each.candidate.start_line, each.total) for each in ranking.results]

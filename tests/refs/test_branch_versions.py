@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from codecairn.cancel import Cancel
 from codecairn.index.digest import digest_blob
-from codecairn.index.live import ProjectIndex
+from codecairn.index.project_index import ProjectIndex
 from codecairn.index.run import Options
 from codecairn.source.refs import tip_of
-from codecairn.store.index import IndexStore
+from codecairn.store.database import IndexStore
+from codecairn.store.file_version import FileVersion
 from codecairn.store.layers import Layer, Scope
-from codecairn.store.overlays import OverlayWriter
-from codecairn.store.version import FileVersion
-from codecairn.store.view import Opened, View, viewing
+from codecairn.store.ref_writer import RefWriter
+from codecairn.store.view import OpenIndex, View, open_view
 from codecairn.store.writer import Content, IndexWriter
-from codecairn.words import analysed
+from codecairn.words import analyse
 from tests.support.indexes import LastingWorkers, contents, documents, faults, project_index
 from tests.support.repo import Repo
 
@@ -51,18 +51,18 @@ def shop(repo: Repo, tmp_path: Path, workers: LastingWorkers) -> Iterator[Projec
         yield index
 
 
-def lay(index: ProjectIndex, name: str = "work") -> tuple[Opened, Layer]:
+def lay(index: ProjectIndex, name: str = "work") -> tuple[OpenIndex, Layer]:
     index.index(Options(), force=False, cancel=Cancel(), ref=tip_of(index.git, name, Cancel()))
-    opened = index.opened()
+    opened = index.open_index()
     assert opened is not None
     return opened, layer_of(opened, name)
 
 
-def layer_of(opened: Opened, name: str) -> Layer:
+def layer_of(opened: OpenIndex, name: str) -> Layer:
     return next(layer for layer in opened.store.refs(Scope("").key) if layer.name == name)
 
 
-def version_on(opened: Opened, name: str) -> FileVersion:
+def version_on(opened: OpenIndex, name: str) -> FileVersion:
     entry = opened.store.entry(layer_of(opened, name).id, "shop.py")
     assert entry is not None
     assert entry.file is not None
@@ -84,10 +84,10 @@ def test_a_branchs_version_has_documents_of_its_own(shop: ProjectIndex) -> None:
 
 def test_words_are_counted_and_found_as_if_the_branch_were_alone(shop: ProjectIndex) -> None:
     opened, layer = lay(shop)
-    with viewing(opened.store, opened.lexical, "", lambda _: False, layer.id) as view:
+    with open_view(opened.store, opened.lexical, "", lambda _: False, layer.id) as view:
         assert view is not None
         words = ("lot", "apples", "plums", "cherries", "figs")
-        assert {word: view.frequency(analysed(word)) for word in words} == {
+        assert {word: view.frequency(analyse(word)) for word in words} == {
             "lot": 5, "apples": 1, "plums": 0, "cherries": 1, "figs": 1,
         }  # fmt: skip
         (file,) = view.files()
@@ -95,19 +95,18 @@ def test_words_are_counted_and_found_as_if_the_branch_were_alone(shop: ProjectIn
         assert sorted((hit.file, hit.number) for hit in found) == [(file.id, number) for number in range(5)]
         assert [visible_using(view, name) for name in ("apples", "cherries")] == [[file.id], [file.id]]
         assert visible_using(view, "plums") == []
-        assert [[symbol.start_line for _, symbol in view.named(name)] for name in ("QUINCES", "Figs", "plums")] == [
-            [16], [21], [],
-        ]  # fmt: skip
+        lines = [[each.start_line for _, each in view.symbols_named(name)] for name in ("QUINCES", "Figs", "plums")]
+        assert lines == [[16], [21], []]
 
 
 def test_the_base_sees_nothing_of_the_branch(shop: ProjectIndex) -> None:
     opened, _ = lay(shop)
-    with viewing(opened.store, opened.lexical, "", lambda _: False, layer_of(opened, "main").id) as view:
+    with open_view(opened.store, opened.lexical, "", lambda _: False, layer_of(opened, "main").id) as view:
         assert view is not None
-        assert [view.frequency(analysed(word)) for word in ("lot", "cherries")] == [4, 0]
+        assert [view.frequency(analyse(word)) for word in ("lot", "cherries")] == [4, 0]
         assert len(view.proposals([("body", "lot", 1.0)], "code", 10, lambda _: True)) == 4
         assert visible_using(view, "figs") == []
-        assert view.named("figs") == []
+        assert view.symbols_named("figs") == []
 
 
 def test_a_branch_outlives_the_base_it_was_laid_over(shop: ProjectIndex, repo: Repo) -> None:
@@ -120,7 +119,7 @@ def test_a_branch_outlives_the_base_it_was_laid_over(shop: ProjectIndex, repo: R
     assert opened.store.load(base.id) is None
     assert version_on(opened, "work") == version
 
-    OverlayWriter(opened.store).drop([layer.id])
+    RefWriter(opened.store).drop([layer.id])
     shop.index(Options(), force=False, cancel=Cancel())
     writer.collect(now=TO_COME)
     assert opened.store.load(version.id) is None
@@ -140,7 +139,7 @@ def test_what_is_read_anew_is_the_same_again(shop: ProjectIndex) -> None:
     opened, _ = lay(shop)
     before = {name: version_on(opened, name) for name in ("main", "work")}
     shop.index(Options(), force=True, cancel=Cancel(), ref=tip_of(shop.git, "work", Cancel()))
-    again = shop.opened()
+    again = shop.open_index()
     assert again is not None
     assert again.folder == opened.folder
     assert {name: version_on(opened, name) for name in ("main", "work")} == before

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from codecairn.cancel import Cancel
 from codecairn.index.run import Options
 from codecairn.store.layers import Scope
-from codecairn.store.view import View, viewing
+from codecairn.store.view import View, open_view
 from tests.refs.history import Drawn, History, histories, told
 from tests.support.indexes import LastingWorkers, faults, project_index
 from tests.support.repo import Repo
@@ -32,7 +32,7 @@ def check(history: History, folder: Path) -> None:
     """Every indexed ref, against an index of a clone that has it checked out."""
     history.take("index all", None, None)
     with project_index(history.repo.path, history.home, history.workers) as index:
-        opened = index.opened()
+        opened = index.open_index()
         assert opened is not None
         assert faults(opened.store, opened.lexical, at_rest=True) == []
         layers = {layer.name: layer for layer in opened.store.refs(Scope("").key)}
@@ -40,7 +40,7 @@ def check(history: History, folder: Path) -> None:
         base = next(layer for layer in layers.values() if layer.base is None)
         for name in sorted(layers.keys() & history.branches()):
             assert layers[name].head == history.repo.git("rev-parse", name)
-            with viewing(opened.store, opened.lexical, "", index.source.guard.blocks, layers[name].id) as view:
+            with open_view(opened.store, opened.lexical, "", index.source.guard.blocks, layers[name].id) as view:
                 assert view is not None
                 seen = told(view)
                 check_layers(history.repo, view, base.head, layers[name].head)
@@ -54,9 +54,9 @@ def alone(history: History, name: str, folder: Path) -> Iterator[View]:
     history.repo.git("clone", "--quiet", "--shared", "--branch", name, str(history.repo.path), str(folder / "clone"))
     with project_index(folder / "clone", folder / "home", history.workers) as index:
         index.index(Options(), force=False, cancel=Cancel())
-        opened = index.opened()
+        opened = index.open_index()
         assert opened is not None
-        with viewing(opened.store, opened.lexical, str(index.root), index.source.guard.blocks) as view:
+        with open_view(opened.store, opened.lexical, str(index.root), index.source.guard.blocks) as view:
             assert view is not None
             yield view
 

@@ -142,3 +142,18 @@ def test_the_working_tree_knows_nothing_of_it(wounded: tuple[Gate, Loss]) -> Non
     assert len(gate.uses("validate_token")) == 3
     assert gate.call("build_context_pack", task="validate_token of a login")["items"]
     assert not gate.asking.answer("get_status", path=str(gate.repo.path)).is_error
+
+
+def test_a_ref_that_cannot_be_indexed_says_nothing_of_the_project(
+    tmp_path: Path, opened: Callable[[Repo], Gate]
+) -> None:
+    repo = Repo.create(tmp_path / "gate")
+    repo.commit("start", {"pkg/auth.py": AUTH})
+    repo.git("checkout", "--quiet", "-b", "feature")
+    repo.commit("lean", {"lean.py": LEAN})
+    repo.git("checkout", "--quiet", "main")
+    gate = opened(repo)
+    gate.index()
+    lose(repo, "feature^{tree}", is_damaged=False)
+    assert gate.asking.answer("index_codebase", path=str(repo.path), ref="feature").is_error
+    assert "index run failed" not in warnings(gate.call("get_status", path=str(repo.path)))

@@ -13,7 +13,7 @@ from codecairn.cancel import Cancel
 from codecairn.connection import Connection
 from codecairn.index.activity import Activity
 from codecairn.index.run import Options
-from codecairn.tools import readiness
+from codecairn.tools import waiting
 from tests.support.doors import DOORS
 from tests.support.refs import APP, AUTH, REFRESH, Gate
 from tests.support.repo import Repo
@@ -200,7 +200,7 @@ def test_a_switch_needs_a_ref(gates: Doors) -> None:
 @pytest.mark.requirement("004/switch_ref/updates-last-accessed")
 def test_a_switch_is_a_use(at_gate: Gate) -> None:
     at_gate.index("feature")
-    opened = at_gate.asking.project.index.opened()
+    opened = at_gate.asking.project.index.open_index()
     assert opened is not None
     layer = next(each for each in opened.store.overlays() if each.name == "feature")
     with opened.store.writing() as database:
@@ -276,7 +276,7 @@ def test_a_ref_that_is_being_indexed_is_not_ready(at_gate: Gate) -> None:
 def test_a_project_that_is_indexed_for_the_first_time_has_no_refs_to_list_yet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(readiness, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(waiting, "PATIENCE_S", 0.0)
     root = tmp_path / "plain"
     root.mkdir()
     one = asking(_built(root, tmp_path / "home"))

@@ -12,32 +12,32 @@ from msgspec import Meta, Struct
 from codecairn.errors import CairnError
 from codecairn.tools import Call, Registry, Tool, tool
 from codecairn.tools.families import FAMILIES
-from codecairn.types import Wire
+from codecairn.types import CamelStruct
 from tests.support.doors import Answer
 
 
-class Found(Wire, frozen=True, kw_only=True):
+class Found(CamelStruct, frozen=True, kw_only=True):
     items: list[str]
     total: int
     note: str | None = None
 
 
-class NotThere(Wire, frozen=True, kw_only=True):
+class NotThere(CamelStruct, frozen=True, kw_only=True):
     not_found: Literal[True]
     hash: str
 
 
-class Truncated(Wire, frozen=True, kw_only=True):
+class Truncated(CamelStruct, frozen=True, kw_only=True):
     truncated: Literal[True]
     message: str
     max: int
 
 
-class NotConfigured(Wire, frozen=True, kw_only=True):
+class NotConfigured(CamelStruct, frozen=True, kw_only=True):
     not_configured: Literal[True]
 
 
-class UpToDate(Wire, frozen=True, kw_only=True):
+class UpToDate(CamelStruct, frozen=True, kw_only=True):
     up_to_date: Literal[True]
     hash: str
 
@@ -103,12 +103,12 @@ for _family in FAMILIES:
     _declare(_family)
 
 
-class Content(Wire, frozen=True, kw_only=True):
+class Content(CamelStruct, frozen=True, kw_only=True):
     path: str
     content: str
 
 
-class Opened(Wire, frozen=True, kw_only=True):
+class Opened(CamelStruct, frozen=True, kw_only=True):
     root: str
 
 
@@ -122,7 +122,7 @@ def sample_read(call: Call, *, path: Annotated[str, Meta(description="Which file
 @tool(family="index", into=SAMPLES)
 def sample_index_root(call: Call, *, path: Annotated[str, Meta(description="An absolute project root")]) -> Opened:
     """Use it to see which roots the index tools accept."""
-    return Opened(root=str(call.projects.named(path, param="path").root))
+    return Opened(root=str(call.projects.project_at(path, param="path").root))
 
 
 @tool(family="refs", into=SAMPLES)
@@ -130,7 +130,7 @@ def sample_refs_root(
     call: Call, *, workspace: Annotated[str | None, Meta(description="An absolute project root")] = None
 ) -> Opened:
     """Use it to see which roots the ref tools accept."""
-    project = call.project if workspace is None else call.projects.named(workspace, param="workspace")
+    project = call.project if workspace is None else call.projects.project_at(workspace, param="workspace")
     return Opened(root=str(project.root))
 
 
@@ -154,7 +154,7 @@ def registry() -> Registry:
 
 
 def schemas(declared: Tool) -> tuple[Draft202012Validator, Draft202012Validator]:
-    return Draft202012Validator(declared.output_schema), Draft202012Validator(declared.advertised_output_schema)
+    return Draft202012Validator(declared.output_schema), Draft202012Validator(declared.short_output_schema)
 
 
 def assert_conforms(declared: Tool, answer: Answer) -> None:

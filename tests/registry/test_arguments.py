@@ -96,7 +96,7 @@ def names(param: str, faults: set[str]) -> bool:
 
 def refusal(declared: Tool, arguments: Any) -> InvalidInput | None:
     try:
-        schema.validated(declared.params, arguments)
+        schema.validate(declared.params, arguments)
     except InvalidInput as error:
         return error
     return None
@@ -154,8 +154,8 @@ def test_a_refusal_names_the_place(arguments: dict[str, Any], param: str) -> Non
 
 def test_whole_numbers_may_be_written_with_a_point_at_any_depth() -> None:
     arguments = {"sizes": [1.0, 2.0], "filters": {"size": 3.0}, "ratio": 1}
-    accepted = schema.validated(named("sample_nested").params, arguments)
-    assert accepted == schema.validated(
+    accepted = schema.validate(named("sample_nested").params, arguments)
+    assert accepted == schema.validate(
         named("sample_nested").params, {"sizes": [1, 2], "filters": {"size": 3}, "ratio": 1.0}
     )
 

@@ -15,7 +15,7 @@ from codecairn import errors
 from codecairn.errors import CODES
 from codecairn.tools.families import FAMILIES
 from codecairn.tools.schema import of_output
-from codecairn.types import Wire
+from codecairn.types import CamelStruct
 from tests.registry.samples import BUG, ERRORS, FORMS, assert_conforms, name_of, registry, schemas
 from tests.support.doors import DOORS, JSON_DOORS, READING_DOORS, Answer, Door, open_door, service
 
@@ -83,7 +83,7 @@ def test_every_error_validates_at_every_door(door: Door, family: str) -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_an_output_schema_is_an_object_in_any_of_its_forms(family: str) -> None:
     sample = SAMPLES.tools[name_of(family)]
-    for form in (sample.output_schema, sample.advertised_output_schema):
+    for form in (sample.output_schema, sample.short_output_schema):
         Draft202012Validator.check_schema(form)
         assert form["type"] == "object"
         assert len(form["anyOf"]) == len(FORMS) + 1
@@ -96,7 +96,7 @@ def test_an_output_schema_refuses_what_is_neither_form(family: str) -> None:
             assert not schema.is_valid(value)
 
 
-class WithMetadata(Wire, frozen=True, kw_only=True):
+class WithMetadata(CamelStruct, frozen=True, kw_only=True):
     metadata: dict[str, str]
     text: int
 
@@ -110,7 +110,7 @@ def test_a_value_with_metadata_of_its_own_still_has_a_valid_schema(family: str) 
         Draft202012Validator(schema).validate({"metadata": {"ref": 1}, "text": 1})
 
 
-class RpcError(Wire, frozen=True, kw_only=True):
+class RpcError(CamelStruct, frozen=True, kw_only=True):
     """Named like a part of the error form."""
 
     oddity: int

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from codecairn.connection import Connection, Connections
 from codecairn.errors import RateLimited
 from codecairn.tools import Call, Registry, Tool, tool
-from codecairn.types import Wire
+from codecairn.types import CamelStruct
 from tests.support.doors import Answer, Door, HttpDoor, http_server, line_client, service
 from tests.support.doors import LineDoor as Line
 
@@ -28,7 +28,7 @@ class Clock:
         return self.now
 
 
-class Done(Wire, frozen=True, kw_only=True):
+class Done(CamelStruct, frozen=True, kw_only=True):
     done: bool = True
 
 

@@ -14,7 +14,7 @@ from msgspec import Meta
 from codecairn.serve import jsonrpc
 from codecairn.tools import Call, Registry, Tool, tool
 from codecairn.tools.families import FAMILIES
-from codecairn.types import Wire
+from codecairn.types import CamelStruct
 from tests.registry.samples import assert_conforms, name_of, registry
 from tests.support.doors import DOORS, JSON_DOORS, READING_DOORS, Door, HttpDoor, LineDoor, MemoryDoor, RpcDoor
 from tests.support.wire import ENVELOPE
@@ -22,7 +22,7 @@ from tests.support.wire import ENVELOPE
 Connect = Callable[..., Door]
 
 
-class Doubled(Wire, frozen=True, kw_only=True):
+class Doubled(CamelStruct, frozen=True, kw_only=True):
     number: int
 
 
@@ -52,7 +52,7 @@ def holding(*made: Tool) -> Registry:
 
 def listed(door: Door, built: Registry) -> list[dict[str, Any]]:
     if isinstance(door, MemoryDoor):
-        return jsonrpc.listed(built)
+        return jsonrpc.list_tools(built)
     assert isinstance(door, LineDoor | HttpDoor | RpcDoor)
     asks = door.client if isinstance(door, LineDoor) else door
     params = {"_meta": ENVELOPE} if door.name == "modern" else {}

@@ -71,7 +71,7 @@ def test_the_description_says_when_to_use_the_tool(declared: Tool) -> None:
 
 @pytest.mark.requirement("ruling/output-schema/every-tool-has-one", "ruling/output-schema/object-any-of")
 def test_every_advertised_tool_has_an_output_schema(repo: Repo, connect: Callable[..., Door]) -> None:
-    advertised = jsonrpc.listed(REAL)
+    advertised = jsonrpc.list_tools(REAL)
     assert len(advertised) == len(REAL.tools)
     for entry in advertised:
         Draft202012Validator.check_schema(entry["outputSchema"])
@@ -86,7 +86,7 @@ CHARACTERS_PER_TOKEN = 4.2
 
 @pytest.mark.requirement("ruling/shown/tools-list-size")
 def test_the_list_of_tools_costs_under_four_thousand_tokens() -> None:
-    sent = json.dumps(jsonrpc.listed(REAL), separators=(",", ":"), ensure_ascii=False)
+    sent = json.dumps(jsonrpc.list_tools(REAL), separators=(",", ":"), ensure_ascii=False)
     assert len(sent) / CHARACTERS_PER_TOKEN < 4_000
 
 

@@ -136,7 +136,7 @@ class TestWhichFolderIsTheProject:
     def test_the_same_folder_is_opened_once(self, tmp_path: Path) -> None:
         projects = Projects(settings(tmp_path))
         (tmp_path / "link").symlink_to("empty")
-        assert projects.current() is projects.named(str(tmp_path / "link"), param="path")
+        assert projects.current() is projects.project_at(str(tmp_path / "link"), param="path")
 
     def test_a_server_started_in_a_folder_that_is_gone_serves_the_one_it_is_given(self, repo: Repo) -> None:
         repo.commit("first", {"a.txt": "one\n"})
@@ -223,9 +223,9 @@ class TestWhichFolderACallerMayName:
     def test_several_roots_may_be_listed(self, tmp_path: Path) -> None:
         one, two = folder(tmp_path / "one"), folder(tmp_path / "two")
         projects = Projects(settings(tmp_path, roots=(one, two), local=False))
-        assert [projects.named(str(each), param="path").root for each in (one, two)] == [one, two]
+        assert [projects.project_at(str(each), param="path").root for each in (one, two)] == [one, two]
         with pytest.raises(Denied):
-            projects.named(str(tmp_path), param="path")
+            projects.project_at(str(tmp_path), param="path")
 
     @pytest.mark.requirement("ruling/paths/home-never-root", "ruling/paths/filesystem-root-never")
     def test_home_and_the_file_system_root_are_never_accepted(
@@ -252,7 +252,7 @@ class TestWhichFolderACallerMayName:
         for local in (True, False):
             projects = Projects(Settings(working_dir=Path(__file__).parent, local=local))
             try:
-                root = projects.named(path, param="path").root
+                root = projects.project_at(path, param="path").root
             except CairnError as refusal:
                 refusal.message.encode()
             else:

@@ -10,8 +10,8 @@ import pytest
 
 from codecairn.cancel import Cancel
 from codecairn.errors import Cancelled
-from codecairn.resolve.budget import MOST_FOR_A_SITE, Budget
 from codecairn.resolve.engine import Engine
+from codecairn.resolve.step_budget import MOST_FOR_A_SITE, Budget
 from tests.refs.conftest import opened
 from tests.search.conftest import lasting
 from tests.support.refs import Gate

@@ -14,9 +14,9 @@ from codecairn.cancel import Cancel
 from codecairn.cli import main
 from codecairn.errors import Cancelled
 from codecairn.resolve.engine import Engine
-from codecairn.resolve.pick import picked
+from codecairn.resolve.pick import pick_definition
 from codecairn.resolve.references import references_to
-from codecairn.store.view import viewing
+from codecairn.store.view import open_view
 from tests.support.doors import JSON_DOORS
 from tests.support.indexes import LastingWorkers
 from tests.support.search import Asking, Built, Doors, asking, built_from, doors_to
@@ -383,13 +383,13 @@ def test_ids_outlive_a_change_of_line_and_signature(own: Callable[..., Asking]) 
 def test_a_withdrawn_call_ends_between_two_files_and_spoils_nothing(own: Callable[..., Asking]) -> None:
     users = {f"user{number}.py": "from a import target\n\n\ntarget()\n" for number in range(20)}
     many = own({"a.py": "def target(): ...\n", **users})
-    opened = many.project.index.opened()
+    opened = many.project.index.open_index()
     assert opened is not None
-    with viewing(opened.store, opened.lexical, str(many.root), many.project.guard.blocks) as view:
+    with open_view(opened.store, opened.lexical, str(many.root), many.project.guard.blocks) as view:
         assert view is not None
         cancel = Cancel()
         engine = Engine(view, cancel)
-        target = picked(engine, "target")
+        target = pick_definition(engine, "target")
         cancel.set()
         with pytest.raises(Cancelled):
             references_to(engine, target)

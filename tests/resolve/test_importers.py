@@ -12,7 +12,7 @@ import pytest
 
 from codecairn.cancel import Cancel
 from codecairn.errors import Cancelled
-from codecairn.resolve.importers import importers
+from codecairn.resolve.file_imports import count_importers
 from tests.resolve.test_projects import resolving
 
 PROJECTS = sorted((Path(__file__).parent / "importers").glob("*.txt"))
@@ -32,7 +32,7 @@ def read(path: Path) -> tuple[dict[str, str], dict[str, set[str]]]:
 
 def counted(tmp_path: Path, files: dict[str, str]) -> dict[str, int]:
     with resolving(tmp_path / "project", tmp_path / "home", files) as engine:
-        return importers(engine.view, Cancel())
+        return count_importers(engine.view, Cancel())
 
 
 @pytest.mark.parametrize("path", PROJECTS, ids=lambda path: path.stem)
@@ -68,4 +68,4 @@ def test_counting_can_be_given_up(tmp_path: Path) -> None:
         resolving(tmp_path / "project", tmp_path / "home", {"a.py": "import b\n", "b.py": ""}) as engine,
         pytest.raises(Cancelled),
     ):
-        importers(engine.view, cancel)
+        count_importers(engine.view, cancel)

@@ -21,9 +21,9 @@ from codecairn.config import Settings
 from codecairn.index.run import Options
 from codecairn.project import Project
 from codecairn.resolve.engine import Engine
-from codecairn.resolve.pick import picked
-from codecairn.resolve.references import Found, references_to
-from codecairn.store.view import viewing
+from codecairn.resolve.pick import pick_definition
+from codecairn.resolve.references import ReferenceSet, references_to
+from codecairn.store.view import open_view
 
 PROJECTS = sorted((Path(__file__).parent / "projects").glob("*.txt"))
 MARK = re.compile(r"\s*(<<|!!) ([^<!]+?)\s*$")
@@ -63,16 +63,16 @@ def resolving(root: Path, home: Path, files: dict[str, str]) -> Iterator[Engine]
     project = Project(root.resolve(), Settings(data=home))
     try:
         project.index.index(Options(), force=False, cancel=Cancel())
-        opened = project.index.opened()
+        opened = project.index.open_index()
         assert opened is not None
-        with viewing(opened.store, opened.lexical, str(project.root), project.guard.blocks) as view:
+        with open_view(opened.store, opened.lexical, str(project.root), project.guard.blocks) as view:
             assert view is not None
             yield Engine(view, Cancel())
     finally:
         project.index.close()
 
 
-def lines(engine: Engine, found: Found) -> set[tuple[str, int]]:
+def lines(engine: Engine, found: ReferenceSet) -> set[tuple[str, int]]:
     return {(engine.scope(each.file).row.path, each.line) for each in found.references}
 
 
@@ -81,7 +81,7 @@ def test_what_is_marked_is_found_and_nothing_else(path: Path, tmp_path: Path) ->
     marked = read(path)
     with resolving(tmp_path / "project", tmp_path / "home", marked.files) as engine:
         for target, places in marked.bound.items():
-            found = references_to(engine, picked(engine, target))
+            found = references_to(engine, pick_definition(engine, target))
             assert lines(engine, found) == places, target
 
 
@@ -90,7 +90,7 @@ def test_what_cannot_be_bound_is_listed_apart(path: Path, tmp_path: Path) -> Non
     marked = read(path)
     with resolving(tmp_path / "project", tmp_path / "home", marked.files) as engine:
         for target, places in marked.unbound.items():
-            found = references_to(engine, picked(engine, target))
+            found = references_to(engine, pick_definition(engine, target))
             listed = {(engine.scope(each.file).row.path, each.line) for each in found.unresolved}
             assert places <= listed, target
             assert not places & lines(engine, found), target

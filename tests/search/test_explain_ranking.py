@@ -311,7 +311,7 @@ def fail(view: View, cancel: Cancel) -> dict[str, int]:
 
 
 def generation_of(asking: Asking) -> int:
-    stores = asking.project.index.opened()
+    stores = asking.project.index.open_index()
     layer = stores.store.checkout(str(asking.root)) if stores else None
     assert layer is not None
     return layer.generation

@@ -9,10 +9,10 @@ import pytest
 
 from codecairn.config import Embeddings
 from codecairn.connection import Connection
-from codecairn.embed.choice import shipped
+from codecairn.embed.choice import default_encoder
 from codecairn.embed.encoder import Passage, cosines
 from codecairn.errors import EncoderFailed
-from codecairn.store.version import unpacked_lines
+from codecairn.store.file_version import unpack_lines
 from tests.support.doors import open_door, service
 from tests.support.indexes import LastingWorkers
 from tests.support.repo import Repo
@@ -69,7 +69,7 @@ def test_vector_mode_ranks_by_how_near_the_vectors_are_and_nothing_else(
 
 def similarities(asked: Asking, query: str) -> list[float]:
     """Of every chunk, worked out from what the store keeps of it, with no index in between."""
-    opened = asked.project.index.opened()
+    opened = asked.project.index.open_index()
     assert opened is not None
     (layer,) = opened.store.checkouts()
     passages = []
@@ -78,8 +78,8 @@ def similarities(asked: Asking, query: str) -> list[float]:
         for chunk in version.chunks if version else ():
             assert version is not None
             name = version.symbols[chunk.symbol].path if chunk.symbol >= 0 else chunk.title
-            passages.append(Passage(version.path, name, unpacked_lines(version.terms)[chunk.number]))
-    return [float(each) for each in cosines(shipped().passages(passages), shipped().query(query))]
+            passages.append(Passage(version.path, name, unpack_lines(version.terms)[chunk.number]))
+    return [float(each) for each in cosines(default_encoder().passages(passages), default_encoder().query(query))]
 
 
 @pytest.mark.requirement("002/search_code/mode-hybrid-fuses", "002/search_code/mode-default-hybrid")
@@ -188,13 +188,13 @@ def test_an_encoder_that_failed_is_asked_again(stall: Asking, monkeypatch: pytes
         calls = 0
 
         def __getattr__(self, name: str) -> object:
-            return getattr(shipped(), name)
+            return getattr(default_encoder(), name)
 
         def query(self, text: str) -> object:
             self.calls += 1
             if self.calls == 1:
                 raise EncoderFailed("the endpoint is tired")
-            return shipped().query(text)
+            return default_encoder().query(text)
 
     encoder = Failing()
     monkeypatch.setattr(stall.project.searcher, "_encoders", lambda: [encoder])

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from codecairn.rank.plan import planned
-from codecairn.store.view import viewing
+from codecairn.rank.query_plan import parse_query
+from codecairn.store.view import open_view
 from tests.search.queries import QUERIES
 from tests.support.doors import line_client, service
 from tests.support.search import Asking
@@ -48,9 +48,9 @@ class Symbols:
 
     def __init__(self, kiosk: Asking) -> None:
         self.places: dict[str, list[Named]] = {}
-        opened = kiosk.project.index.opened()
+        opened = kiosk.project.index.open_index()
         assert opened is not None
-        with viewing(opened.store, opened.lexical, str(kiosk.root), kiosk.project.guard.blocks) as view:
+        with open_view(opened.store, opened.lexical, str(kiosk.root), kiosk.project.guard.blocks) as view:
             assert view is not None
             for file in view.files():
                 for symbol in view.symbols(file.id):
@@ -113,7 +113,7 @@ def test_the_exact_name_is_never_missed_and_stands_first(kiosk: Asking, symbols:
     """A query that is a name finds every symbol that has it, and the first result is or holds one of them."""
     name = data.draw(st.sampled_from(sorted(symbols.places)))
     query = data.draw(st.sampled_from(["{}", " {} ", "{}()", "{}\n", "\t{}"])).format(name)
-    if planned(query).symbol != name:
+    if parse_query(query).symbol != name:
         return
     found = every_page(kiosk, query)
     wanted = symbols.places[name]

@@ -15,7 +15,7 @@ from codecairn.index.run import Options
 from codecairn.index.views import searching
 from codecairn.project import Project
 from codecairn.rank.search import Question
-from codecairn.store.view import Opened, View
+from codecairn.store.view import OpenIndex, View
 from codecairn.store.writer import IndexWriter
 from tests.support.repo import Repo
 
@@ -31,8 +31,8 @@ def project(repo: Repo, tmp_path: Path) -> Iterator[Project]:
     project.index.close()
 
 
-def stores(project: Project) -> Opened:
-    opened = project.index.opened()
+def stores(project: Project) -> OpenIndex:
+    opened = project.index.open_index()
     assert opened is not None
     return opened
 
@@ -46,7 +46,7 @@ def seen(project: Project) -> Iterator[View]:
 
 def totals(project: Project) -> dict[str, float]:
     with seen(project) as view:
-        ranking, _ = project.searcher.ranked(view, Question("lantern"))
+        ranking, _ = project.searcher.rank(view, Question("lantern"))
         return {each.candidate.path: each.total for each in ranking.results}
 
 
@@ -76,7 +76,7 @@ def test_what_is_blocked_since_it_was_indexed_is_shown_no_more(project: Project,
         assert [file.path for file in view.files()] == ["a.py"]
         assert view.file_at("deploy/plan.py") is None
         assert view.files_ending("plan.py") == []
-        assert [file.path for file, _ in view.named("lantern_plan")] == []
+        assert [file.path for file, _ in view.symbols_named("lantern_plan")] == []
     stricter.index.close()
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codecairn.words import analysed, bare, parts_of, query_words, spelled, stem, words_of
+from codecairn.words import analyse, bare, parts_of, query_words, spellings, stem, words_of
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_an_identifier_gives_its_parts_and_itself(identifier: str, words: list[s
     "text", ["http.Handler", "http::Handler", "http/Handler", "http-Handler", "http->Handler<int>"]
 )
 def test_punctuation_separates(text: str) -> None:
-    assert analysed(text).split()[:2] == ["http", "handl"]
+    assert analyse(text).split()[:2] == ["http", "handl"]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_query_drops_the_words_that_only_hold_it_together() -> None:
 
 
 def test_a_text_of_stop_words_is_indexed_whole() -> None:
-    assert analysed("if not in from") == "if not in from"
+    assert analyse("if not in from") == "if not in from"
 
 
 def test_a_hash_has_no_parts() -> None:
@@ -73,8 +73,8 @@ def test_a_hash_has_no_parts() -> None:
 
 @given(st.text(max_size=300))
 def test_any_text_is_analysed_into_plain_words(text: str) -> None:
-    words = analysed(text).split()
-    assert analysed(text) == " ".join(words)
+    words = analyse(text).split()
+    assert analyse(text) == " ".join(words)
     assert all(word == word.lower() or not word.isascii() for word in words)
     assert set(query_words(text)) <= set(words)
 
@@ -82,5 +82,5 @@ def test_any_text_is_analysed_into_plain_words(text: str) -> None:
 @given(st.text(st.sampled_from(string.ascii_letters + string.digits + "_"), min_size=1, max_size=60))
 def test_an_identifier_is_found_by_itself_in_any_text(name: str) -> None:
     """What is asked by its name has the words of its definition."""
-    assert set(query_words(name)) <= set(analysed(f"def {name}(): ...").split())
-    assert name[0].isdigit() or bare(name) in spelled(name)
+    assert set(query_words(name)) <= set(analyse(f"def {name}(): ...").split())
+    assert name[0].isdigit() or bare(name) in spellings(name)

@@ -13,7 +13,7 @@ from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, Cancelled
 from codecairn.source import process
 from codecairn.source.git import Git
-from codecairn.source.objects import (
+from codecairn.source.git_objects import (
     LINK,
     SUBMODULE,
     Missing,

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from codecairn.cancel import Cancel
 from codecairn.errors import Cancelled
 from codecairn.paths import Guard
-from codecairn.source import content, opening, walk
-from codecairn.source.content import Content, Skip, classify, read_text
+from codecairn.source import file_content, file_listing, safe_open
+from codecairn.source.file_content import Content, Skip, classify, read_text
+from codecairn.source.file_listing import Listing, git_ignored_paths, list_files
 from codecairn.source.git import Git
-from codecairn.source.walk import Listing, ignored_by_git, list_files
 from tests.support.repo import Repo
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs links, pipes or modes as POSIX has them")
@@ -115,7 +115,7 @@ def test_a_cairnignore_leaves_more_out_at_any_depth(root: Path) -> None:
     assert [each.path for each in found.files] == [
         ".cairnignore", "good.gen.py", "pkg/.cairnignore", "pkg/also.gen.py", "pkg/data/x.py",
     ]  # fmt: skip
-    assert sum(count for reason, count in found.excluded.items() if reason.startswith(walk.IGNORED)) == 3
+    assert sum(count for reason, count in found.excluded.items() if reason.startswith(file_listing.IGNORED)) == 3
 
 
 def test_a_cairnignore_cannot_take_back_what_git_ignores(root: Path) -> None:
@@ -142,7 +142,7 @@ def test_secret_and_internal_files_are_counted_and_never_listed(root: Path) -> N
     write(root, ".env", "keys/server.pem", "node_modules/x/index.js", "main.py", "infra/prod/a.tf")
     found = listing(root, vendor=True, blocked=("infra/prod",))
     assert [each.path for each in found.files] == ["main.py"]
-    secret = sum(count for reason, count in found.excluded.items() if reason.startswith(walk.SECRET))
+    secret = sum(count for reason, count in found.excluded.items() if reason.startswith(file_listing.SECRET))
     assert secret == 4
 
 
@@ -169,7 +169,7 @@ def test_links_are_skipped_and_never_followed(root: Path, tmp_path: Path) -> Non
     (root / "broken").symlink_to("nowhere")
     found = listing(root)
     assert [each.path for each in found.files] == ["real/a.py"]
-    assert found.excluded[walk.LINK] == 5
+    assert found.excluded[file_listing.LINK] == 5
 
 
 @posix
@@ -181,7 +181,7 @@ def test_names_that_are_no_utf8_or_hold_control_characters_are_counted(root: Pat
         pytest.skip("the file system takes UTF-8 names only")
     found = listing(root)
     assert [each.path for each in found.files] == ["fine.py", "naïve 文.py"]
-    assert found.excluded == {walk.UNNAMEABLE: 2}
+    assert found.excluded == {file_listing.UNNAMEABLE: 2}
 
 
 @posix
@@ -229,7 +229,7 @@ class TestInGit:
         (repo.path / "deleted.py").unlink()
         found = listing(repo.path)
         assert [each.path for each in found.files] == ["kept.py", "new.py"]
-        assert found.excluded == {walk.ABSENT: 1}
+        assert found.excluded == {file_listing.ABSENT: 1}
 
     def test_a_tracked_file_is_listed_even_if_a_rule_would_ignore_it(self, repo: Repo) -> None:
         repo.write("a.log", "x")
@@ -260,7 +260,7 @@ class TestInGit:
         Repo.create(repo.path / "nested").commit("n", {"n.py": "x"})
         found = listing(repo.path)
         assert [each.path for each in found.files] == [".gitmodules", "a.py"]
-        assert found.excluded == {walk.SUBMODULE: 1, walk.NESTED: 1}
+        assert found.excluded == {file_listing.SUBMODULE: 1, file_listing.NESTED: 1}
 
     def test_a_sparse_checkout_lists_what_is_checked_out(self, repo: Repo) -> None:
         repo.commit("files", {"a/x.py": "", "b/y.py": ""})
@@ -273,7 +273,7 @@ class TestInGit:
         repo.write("thing/inner.py", "x")
         found = listing(repo.path)
         assert [each.path for each in found.files] == ["thing/inner.py"]
-        assert found.excluded == {walk.ABSENT: 1}
+        assert found.excluded == {file_listing.ABSENT: 1}
 
     @posix
     def test_a_tracked_folder_that_became_a_link_lists_nothing_outside(self, repo: Repo, tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ class TestInGit:
         (repo.path / "pkg").symlink_to(tmp_path / "outside")
         found = listing(repo.path)
         assert [each.path for each in found.files] == ["b.py"]
-        assert found.excluded == {walk.LINK: 2}
+        assert found.excluded == {file_listing.LINK: 2}
 
     def test_a_worktree_lists_its_own_files(self, repo: Repo, tmp_path: Path) -> None:
         repo.commit("file", {"a.py": "x"})
@@ -313,8 +313,8 @@ class TestInGit:
         repo.commit("files", {".gitignore": "out/\n*.log\n", "sub/.gitignore": "gen/\n", "sub/a.py": "x"})
         for name in ("out/deep/x", "sub/gen/y", "sub/b.log", "sub/kept/c.py"):
             repo.write(name, "x")
-        assert ignored_by_git(Git(repo.path), Cancel()) == {"out", "sub/gen", "sub/b.log"}
-        assert ignored_by_git(Git(repo.path / "sub"), Cancel()) == {"gen", "b.log"}
+        assert git_ignored_paths(Git(repo.path), Cancel()) == {"out", "sub/gen", "sub/b.log"}
+        assert git_ignored_paths(Git(repo.path / "sub"), Cancel()) == {"gen", "b.log"}
 
     def test_a_project_without_a_commit_is_listed(self, repo: Repo) -> None:
         repo.write("a.py", "x")
@@ -326,7 +326,8 @@ class TestWithoutGit:
         ignore(plain, ".gitignore", "out/")
         write(plain, "out/a", "out/b", "vendor/a", "vendor/b", "__pycache__/a", "main.py")
         assert listing(plain).excluded == {
-            f"{walk.UNTRACKED} (folders)": 1, f"{walk.VENDORED} (folders)": 1, f"{walk.CACHE} (folders)": 1,
+            f"{file_listing.UNTRACKED} (folders)": 1, f"{file_listing.VENDORED} (folders)": 1,
+            f"{file_listing.CACHE} (folders)": 1,
         }  # fmt: skip
 
     def test_a_folder_of_repositories_lists_them_all(self, plain: Path) -> None:
@@ -503,7 +504,7 @@ class TestReading:
     def test_where_files_cannot_be_opened_from_a_folder_links_are_refused_too(
         self, plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(content, "open_plain", opening.open_resolved)
+        monkeypatch.setattr(file_content, "open_plain", safe_open.open_resolved)
         write(plain, "pkg/a.py")
         write(tmp_path, "outside/a.py")
         assert text(plain, "pkg/a.py") == b"the text of pkg/a.py\n"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from codecairn.source import watch
-from codecairn.source.events import TreeEvents
+from codecairn.source.file_events import TreeEvents
 from codecairn.source.watch import Watch, filesystem_kind
 from tests.support.repo import Repo
 from tests.support.wait import eventually
@@ -350,8 +350,8 @@ class TestInotify:
         from codecairn.source import inotify
 
         gate = threading.Event()
-        real = inotify.Kernel.read
-        monkeypatch.setattr(inotify.Kernel, "read", lambda kernel: gate.wait(20) and real(kernel))
+        real = inotify.Inotify.read
+        monkeypatch.setattr(inotify.Inotify, "read", lambda kernel: gate.wait(20) and real(kernel))
         listener = start(root)
         limit = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
         if limit > 100_000:
@@ -379,7 +379,7 @@ class TestInotify:
 
         from codecairn.source import inotify
 
-        monkeypatch.setattr(inotify.Kernel, "add", refused)
+        monkeypatch.setattr(inotify.Inotify, "add", refused)
         listener = start(root)
         assert listener.watch.mode == "polling"
         assert listener.watch.reason is not None
@@ -397,7 +397,7 @@ class TestInotify:
         def refused(*_: object) -> int:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        monkeypatch.setattr(inotify.Kernel, "add", refused)
+        monkeypatch.setattr(inotify.Inotify, "add", refused)
         (root / "more").mkdir()
         listener.told_of_everything()
         assert listener.watch.mode == "polling"

@@ -12,7 +12,7 @@ from codecairn.index.run import Options
 from codecairn.index.state import Exported, Imported, export_state, import_state
 from codecairn.source.refs import tip_of
 from codecairn.store.layers import Scope
-from codecairn.store.view import viewing
+from codecairn.store.view import open_view
 from tests.refs.history import told
 from tests.support.indexes import LastingWorkers, faults, project_index
 from tests.support.repo import Repo
@@ -55,16 +55,16 @@ class Machine:
     def answers(self) -> dict[str, Any]:
         """What is told of every ref and of the working tree, and which refs there are; all in good order."""
         with project_index(self.repo.path, self.home, self.workers) as index:
-            opened = index.opened()
+            opened = index.open_index()
             assert opened is not None
             assert faults(opened.store, opened.lexical, at_rest=True) == []
             is_blocked = index.source.guard.blocks
             answers: dict[str, Any] = {}
             for layer in opened.store.refs(Scope("").key):
-                with viewing(opened.store, opened.lexical, "", is_blocked, layer.id) as view:
+                with open_view(opened.store, opened.lexical, "", is_blocked, layer.id) as view:
                     assert view is not None
                     answers[layer.name] = (layer.head, layer.base is None, told(view))
-            with viewing(opened.store, opened.lexical, str(index.root), is_blocked) as view:
+            with open_view(opened.store, opened.lexical, str(index.root), is_blocked) as view:
                 answers[""] = told(view) if view else None
         return answers
 

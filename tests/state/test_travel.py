@@ -13,11 +13,11 @@ from codecairn import __version__
 from codecairn.errors import IndexIncompatible, InvalidInput, NotARepository, NotReady
 from codecairn.index import digest
 from codecairn.index.state import Exported
-from codecairn.store import archive, committed
-from codecairn.store.index import IndexStore
+from codecairn.store import archive, portable
+from codecairn.store.database import IndexStore
+from codecairn.store.file_version import decompress
 from codecairn.store.layers import Scope
 from codecairn.store.schema import SCHEMA, TABLES
-from codecairn.store.version import unpacked
 from tests.refs.history import Drawn, History, histories
 from tests.state.machines import Machine
 from tests.support.indexes import LastingWorkers, stores
@@ -28,7 +28,7 @@ from tests.support.state import BASKET
 
 def unpacked_in(path: Path, folder: Path) -> Path:
     folder.mkdir(parents=True)
-    with archive.opened(path) as found:
+    with archive.open_archive(path) as found:
         found.unpack(folder, lambda done, total: None)
     return folder
 
@@ -52,10 +52,10 @@ def test_what_is_imported_answers_as_it_did_where_it_was_exported(
 def test_the_manifest_says_what_it_is_of(here: Machine, exported: Path) -> None:
     here.repo.git("remote", "add", "origin", "git@example.org:shop/shop.git")
     here.export(exported)
-    with archive.opened(exported) as found:
+    with archive.open_archive(exported) as found:
         manifest = found.manifest
     assert (manifest.format, manifest.schema, manifest.product) == (1, SCHEMA, __version__)
-    assert manifest.readers == digest.all_readers()
+    assert manifest.readers == digest.reader_versions()
     assert manifest.encoders == ["cairn-static-1"]
     assert manifest.repository.first_commits == [here.repo.git("rev-list", "--max-parents=0", "main")]
     assert manifest.repository.remote == "example.org/shop/shop"
@@ -76,7 +76,7 @@ def test_nothing_that_was_not_committed_leaves_the_machine(here: Machine, tmp_pa
     everything = b"\0".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
     store = IndexStore(folder)
     with store.reading() as database:
-        texts = [unpacked(row[0]) for row in database.execute("SELECT text FROM body")]
+        texts = [decompress(row[0]) for row in database.execute("SELECT text FROM body")]
         roots = [row[0] for row in database.execute("SELECT DISTINCT root FROM layer")]
     store.close()
     assert len(texts) == 3
@@ -88,7 +88,7 @@ def test_nothing_that_was_not_committed_leaves_the_machine(here: Machine, tmp_pa
 
 def test_every_table_is_copied_or_made_anew() -> None:
     tables = set(re.findall(r"CREATE TABLE (\w+)", TABLES))
-    assert tables == {*committed._COPIED, "segment", "vector", "dropped"}
+    assert tables == {*portable._COPIED, "segment", "vector", "dropped"}
 
 
 def test_no_path_of_this_machine_leaves_it(here: Machine, tmp_path: Path) -> None:
@@ -132,10 +132,10 @@ def test_facts_of_another_version_are_read_again(
     here.export(tmp_path / "state.tar.zst")
     monkeypatch.setattr(digest, "DIGEST", digest.DIGEST + 1)
     imported = there.import_(tmp_path / "state.tar.zst")
-    assert imported.manifest.readers != digest.all_readers()
+    assert imported.manifest.readers != digest.reader_versions()
     with stores(there.repo.path, there.home) as opened:
         assert opened is not None
-        assert {layer.extractors for layer in opened.store.refs(Scope("").key)} == {digest.all_readers()}
+        assert {layer.extractors for layer in opened.store.refs(Scope("").key)} == {digest.reader_versions()}
     answers = there.answers()
     monkeypatch.undo()
     here_anew = Machine(here.repo, tmp_path / "anew", here.workers)
@@ -214,7 +214,7 @@ def test_a_subfolder_and_other_options_keep_their_own(here: Machine, tmp_path: P
     there = here.cloned(tmp_path / "there")
     with project_index(there.repo.path / "web", there.home, workers) as index:
         imported = import_state(index, tmp_path / "state.tar.zst", Cancel())
-        opened = index.opened()
+        opened = index.open_index()
         assert opened is not None
         layer = opened.store.checkout(str(index.root))
         assert layer is not None

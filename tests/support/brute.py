@@ -11,12 +11,12 @@ from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
-from codecairn.memory.drift import Status
+from codecairn.memory.drift_check import Status
 from codecairn.names.qualified import qualified_name
+from codecairn.parse.extract import extract
 from codecairn.parse.language import language_of
-from codecairn.parse.tags import extract
-from codecairn.source.content import Skip, classify, read_text
-from codecairn.store.version import SymbolRow
+from codecairn.source.file_content import Skip, classify, read_text
+from codecairn.store.file_version import SymbolRow
 from codecairn.store.view import FileRow
 
 

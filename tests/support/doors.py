@@ -29,7 +29,7 @@ from codecairn.connection import Connection
 from codecairn.project import Projects
 from codecairn.serve import Service
 from codecairn.serve import http as http_door
-from codecairn.serve.stdio import StdioDoor, Wire
+from codecairn.serve.stdio import LineStream, StdioDoor
 from codecairn.tools import Call, Registry
 from tests.support.wire import ENVELOPE, LineClient
 
@@ -96,7 +96,7 @@ def line_client(served: Service) -> Iterator[LineClient]:
     """A client of the real stdio door, run in a thread on two pipes."""
     door_reads, client_writes = os.pipe()
     client_reads, door_writes = os.pipe()
-    wire = Wire(os.fdopen(door_reads, "rb"), os.fdopen(door_writes, "wb"))
+    wire = LineStream(os.fdopen(door_reads, "rb"), os.fdopen(door_writes, "wb"))
 
     def run() -> None:
         anyio.run(StdioDoor(served, wire).run)
@@ -145,9 +145,9 @@ def answer_of(message: dict[str, Any]) -> Answer:
 
 
 @contextmanager
-def http_server(served: Service, access: http_door.Access | None = None, app: Any = None) -> Iterator[int]:
+def http_server(served: Service, access: http_door.HttpAccess | None = None, app: Any = None) -> Iterator[int]:
     """A uvicorn server in a thread, on a port of its own."""
-    access = access or http_door.Access(http_door.Address("127.0.0.1", 0))
+    access = access or http_door.HttpAccess(http_door.Address("127.0.0.1", 0))
     config = uvicorn.Config(
         app or http_door.app(served, access), host="127.0.0.1", port=0, log_config=None, access_log=False,
         timeout_graceful_shutdown=1,

@@ -10,12 +10,12 @@ from typing import Any, Protocol
 
 from codecairn.cancel import Cancel
 from codecairn.config import Settings
-from codecairn.index.keeper import Keeper
-from codecairn.index.pool import Workers
+from codecairn.index.background import Keeper
 from codecairn.index.run import Options, Report
-from codecairn.index.standing import Standing, standing
+from codecairn.index.status import IndexStatus, index_status
+from codecairn.index.worker_pool import Workers
 from codecairn.project import Project
-from codecairn.store.version import SymbolRow
+from codecairn.store.file_version import SymbolRow
 from tests.support.doors import Answer
 from tests.support.repo import Repo
 from tests.support.wait import eventually
@@ -51,9 +51,9 @@ class Indexed:
         """An explicit index run."""
         return self.project.index.index(Options(tests, vendor), force=force, cancel=Cancel())
 
-    def stands(self) -> Standing:
+    def stands(self) -> IndexStatus:
         """How the index stands now."""
-        return standing(self.project.index, Cancel())
+        return index_status(self.project.index, Cancel())
 
     def versions(self) -> dict[str, int]:
         """What is visible: path → the id of the file's version."""
@@ -96,7 +96,7 @@ class Indexed:
         return Path(opened.folder)
 
     def _opened(self) -> Any:
-        opened = self.project.index.opened()
+        opened = self.project.index.open_index()
         assert opened is not None
         checkout = opened.store.checkout(str(self.project.root))
         assert checkout is not None
@@ -115,7 +115,7 @@ class Indexed:
         finally:
             keeper.close()
 
-    def settled(self) -> Standing:
+    def settled(self) -> IndexStatus:
         """How it stands once nothing is under way any more."""
         eventually(lambda: self.stands().freshness == "fresh")
         return self.stands()

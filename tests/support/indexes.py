@@ -14,17 +14,17 @@ from tantivy import Query
 
 from codecairn.cancel import Cancel
 from codecairn.config import Settings
-from codecairn.index.live import ProjectIndex
-from codecairn.index.pool import Workers
+from codecairn.index.project_index import ProjectIndex
 from codecairn.index.run import Options, Report
+from codecairn.index.worker_pool import Workers
 from codecairn.project import Project
-from codecairn.store import place
-from codecairn.store.index import IndexStore
+from codecairn.store import folders
+from codecairn.store.database import IndexStore
+from codecairn.store.file_version import FileVersion, Links, decompress, unpack_lines
 from codecairn.store.lexical import ANALYSED, Lexical
-from codecairn.store.segments import Segment, Segments, segments_in
+from codecairn.store.vector_segments import Segment, Segments, segments_in
 from codecairn.store.vectors import VectorFiles
-from codecairn.store.version import FileVersion, Links, unpacked, unpacked_lines
-from codecairn.store.view import Opened
+from codecairn.store.view import OpenIndex
 
 FIELDS = (*ANALYSED, "uses")
 
@@ -59,10 +59,10 @@ def index_once(root: Path, home: Path, workers: Workers | None = None, *, force:
 
 
 @contextmanager
-def stores(root: Path, home: Path) -> Iterator[Opened | None]:
+def stores(root: Path, home: Path) -> Iterator[OpenIndex | None]:
     """The stores in use, as a process that has just been started finds them."""
     with project_index(root, home) as index:
-        yield index.opened()
+        yield index.open_index()
 
 
 def snapshot_of(root: Path, home: Path, probes: Iterable[str]) -> Snapshot:
@@ -100,19 +100,19 @@ def vectors(store: IndexStore, names: dict[int, str]) -> dict[str, list[list[int
     """The rows of every visible version, as the shipped encoder made them."""
     (segment,) = Segments(store).all() or [Segment(0, "", 0, 0)]
     rows = _files(store).rows(segment)
-    placed = (each for each in Segments(store).kept(segment) if each.file in names)
+    placed = (each for each in Segments(store).placements(segment) if each.file in names)
     return {names[each.file]: rows[each.first : each.first + each.rows].tolist() for each in placed}
 
 
 def links_in(data: bytes) -> Links:
-    return msgspec.msgpack.decode(unpacked(data), type=Links)
+    return msgspec.msgpack.decode(decompress(data), type=Links)
 
 
 def contents(version: FileVersion | None) -> dict[str, Any] | None:
     """A version as it was read, its parts unpacked."""
     if version is None:
         return None
-    packed = {"text": unpacked, "links": links_in, "terms": unpacked_lines, "uses": unpacked_lines}
+    packed = {"text": decompress, "links": links_in, "terms": unpack_lines, "uses": unpack_lines}
     plain = {name: getattr(version, name) for name in version.__struct_fields__ if name not in packed}
     opened = {name: unpack(getattr(version, name)) for name, unpack in packed.items()}
     return {**plain, **opened, "links": msgspec.to_builtins(opened["links"])}
@@ -228,6 +228,6 @@ def _documented(database: sqlite3.Connection) -> Iterator[tuple[int, int]]:
 
 def leftovers(index: ProjectIndex) -> list[str]:
     """What lies beside the index in use and is no part of it."""
-    current = place.current_epoch(index.folder)
+    current = folders.current_epoch(index.folder)
     known = {"lock", "current", "used", current.name if current else ""}
     return sorted(each.name for each in index.folder.iterdir() if each.name not in known)

@@ -25,7 +25,7 @@ def index_refs(repo: Repo, home: Path, workers: LastingWorkers, *names: str) -> 
 def let_days_pass(repo: Repo, home: Path, days: float, *names: str) -> None:
     """As if nobody had indexed these refs, or asked for them, in so many days."""
     with project_index(repo.path, home) as index:
-        opened = index.opened()
+        opened = index.open_index()
         assert opened is not None
         for layer in opened.store.overlays():
             if layer.name in names:
@@ -37,6 +37,6 @@ def let_days_pass(repo: Repo, home: Path, days: float, *names: str) -> None:
 
 def indexed_refs(repo: Repo, home: Path) -> set[str]:
     with project_index(repo.path, home) as index:
-        opened = index.opened()
+        opened = index.open_index()
         assert opened is not None
         return opened.store.ref_names()

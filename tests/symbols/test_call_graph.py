@@ -312,10 +312,10 @@ def _place(box: ElementTree.Element) -> tuple[float, float, float]:
 
 
 def test_names_cannot_break_out_of_the_drawing(own: Callable[..., Asking]) -> None:
-    from codecairn.cli.svg import drawn
+    from codecairn.cli.graph_svg import draw_svg
 
     asked = own({"a<b>&c.py": "def f():\n    f()\n"})
-    text = drawn(graph(asked, "f"))
+    text = draw_svg(graph(asked, "f"))
     ElementTree.fromstring(text)
     assert "a<b>" not in text
 

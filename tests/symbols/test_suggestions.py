@@ -129,7 +129,7 @@ def test_names_that_are_only_accepted_are_not_advertised() -> None:
     known = tools.standard().tools
     hidden = {name for name, each in known.items() if UNLISTED in json.dumps(each.input_schema)}
     assert {"search_code", "git_log", "read_file"} <= hidden
-    assert all("workspace" not in known[name].advertised_input_schema["properties"] for name in hidden)
+    assert all("workspace" not in known[name].short_input_schema["properties"] for name in hidden)
 
 
 def cairn(built: Built, *arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:

@@ -229,15 +229,15 @@ def test_a_model_reads_back_as_it_was_written(tmp_path: Path) -> None:
 
 def test_the_server_reads_the_model_as_it_was_trained(tmp_path: Path) -> None:
     from codecairn.embed.encoder import Passage
-    from codecairn.embed.table import TokenTable
-    from codecairn.words import analysed
+    from codecairn.embed.token_table import TokenTable
+    from codecairn.words import analyse
 
     words = ["rout", "match", "path", "http", *(f"w{number}" for number in range(56))]
     model = export.quantised(trained(), words, "cairn", (bags(), bags()))
     export.written(model, tmp_path)
     served, code = TokenTable(tmp_path), views.code_of("http/route.go", ["Router.match"], ["match paths, then match"])
     question = served.query("how are paths routed?").astype(float)
-    passage = served.passages([Passage(code.path, code.named, analysed(code.text), "")])[0].astype(float)
+    passage = served.passages([Passage(code.path, code.named, analyse(code.text), "")])[0].astype(float)
     (asked,) = model.vectors([model.vocabulary.of_query("how are paths routed?")], export.QUERY)
     (given,) = model.vectors([model.vocabulary.of_code(code)], export.CODE)
     assert np.abs(question - asked / np.abs(asked).max() * 127).max() < 0.51

@@ -10,7 +10,7 @@ from codecairn.catalog.governance import CriteriaSource
 from codecairn.errors import CairnError
 
 
-def loaded(folder: CatalogFolder, criteria: CriteriaSource) -> tuple[Catalog, list[Problem]]:
+def load_with_problems(folder: CatalogFolder, criteria: CriteriaSource) -> tuple[Catalog, list[Problem]]:
     """The catalogue (empty where its folder cannot be read), and every file of it, of gates or criteria that is bad."""
     try:
         catalog = folder.current()
@@ -31,7 +31,9 @@ def _problem(error: CairnError) -> Problem:
 
 def findings(catalog: Catalog) -> list[Problem]:
     """The faults of entries that do load."""
-    drifted = [Problem(e.file, "the body is not the one that sourceHash was taken of") for e in catalog.drifted()]
+    drifted = [
+        Problem(e.file, "the body is not the one that sourceHash was taken of") for e in catalog.entries_with_drift()
+    ]
     dangling = [
         Problem(entry.file, f"deprecatedBy names {entry.value.deprecated_by!r}, which does not exist")
         for entry in catalog.entries.values()

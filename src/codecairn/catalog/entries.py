@@ -24,7 +24,7 @@ from msgspec import Meta, Struct
 
 from codecairn.clock import timestamp
 from codecairn.paths import printable
-from codecairn.source.folder import NO_JSON, JsonFolder, Reading
+from codecairn.source.json_folder import NO_JSON, FileReading, JsonFolder
 from codecairn.types import CatalogEntry, Requirement
 
 GATES_FILE = "gates.json"
@@ -59,7 +59,7 @@ class EntryFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, r
 
 
 @dataclass(frozen=True)
-class Entry:
+class CheckedEntry:
     """A checked entry and the texts that searching it needs."""
 
     value: CatalogEntry
@@ -88,15 +88,15 @@ class Haystack:
 
     text: bytes
     starts: list[int]
-    entries: list[Entry]
+    entries: list[CheckedEntry]
 
     @classmethod
-    def of(cls, entries: Iterable[Entry]) -> Haystack:
+    def of(cls, entries: Iterable[CheckedEntry]) -> Haystack:
         listed = list(entries)
         parts = [f"{entry.folded_title}\0{entry.folded_body}\0".encode() for entry in listed]
         return cls(b"".join(parts), list(accumulate((len(part) for part in parts), initial=0)), listed)
 
-    def candidates(self, needle: str) -> Iterator[Entry]:
+    def candidates(self, needle: str) -> Iterator[CheckedEntry]:
         """Every entry that contains the needle, and where the needle holds a NUL perhaps some that do not."""
         sought = needle.encode()
         place = self.text.find(sought)
@@ -110,9 +110,9 @@ class Haystack:
 class Catalog:
     """The catalogue at one moment; everything one call does, it does with one of these."""
 
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, CheckedEntry]
     problems: tuple[Problem, ...] = ()
-    gates: Reading | None = None
+    gates: FileReading | None = None
 
     @cached_property
     def hash(self) -> str:
@@ -122,18 +122,18 @@ class Catalog:
     def haystack(self) -> Haystack:
         return Haystack.of(self.entries.values())
 
-    def changes_since(self, known: Mapping[str, str]) -> tuple[list[Entry], list[Entry], list[str]]:
+    def changes_since(self, known: Mapping[str, str]) -> tuple[list[CheckedEntry], list[CheckedEntry], list[str]]:
         """Entries to add, entries to update, ids to remove, for a client that holds `known` (id → sourceHash)."""
         added = [entry for identity, entry in self.entries.items() if identity not in known]
         held = [entry for identity, entry in self.entries.items() if identity in known]
         updated = [entry for entry in held if known[entry.value.id] != entry.value.source_hash]
         return added, updated, sorted(known.keys() - self.entries.keys())
 
-    def drifted(self) -> list[Entry]:
+    def entries_with_drift(self) -> list[CheckedEntry]:
         """Entries whose body is not the one their file's own hash was taken of."""
         return [e for e in self.entries.values() if e.stored_hash is not None and e.stored_hash != e.value.source_hash]
 
-    def in_category(self, category: str | None) -> list[Entry]:
+    def in_category(self, category: str | None) -> list[CheckedEntry]:
         wanted = category.strip().lower() if category is not None else None
         return [e for e in self.entries.values() if wanted is None or wanted in e.value.categories]
 
@@ -145,7 +145,7 @@ class CatalogFolder:
         self._folder = JsonFolder(root / FOLDER, root)
         self._lock = threading.Lock()
         self._generation = -1
-        self._parsed: dict[str, tuple[Reading, Entry | Problem]] = {}
+        self._parsed: dict[str, tuple[FileReading, CheckedEntry | Problem]] = {}
         self._catalog = Catalog({})
 
     def current(self) -> Catalog:
@@ -156,9 +156,9 @@ class CatalogFolder:
                 self._generation = self._folder.generation
             return self._catalog
 
-    def _assemble(self, readings: Mapping[str, Reading]) -> Catalog:
+    def _assemble(self, readings: Mapping[str, FileReading]) -> Catalog:
         self._parsed = {name: self._outcome(name, reading) for name, reading in readings.items() if name != GATES_FILE}
-        entries: dict[str, Entry] = {}
+        entries: dict[str, CheckedEntry] = {}
         problems: list[Problem] = []
         for _, outcome in self._parsed.values():
             if isinstance(outcome, Problem):
@@ -170,14 +170,14 @@ class CatalogFolder:
                 entries[outcome.value.id] = outcome
         return Catalog(dict(sorted(entries.items())), tuple(problems), readings.get(GATES_FILE))
 
-    def _outcome(self, name: str, reading: Reading) -> tuple[Reading, Entry | Problem]:
+    def _outcome(self, name: str, reading: FileReading) -> tuple[FileReading, CheckedEntry | Problem]:
         before = self._parsed.get(name)
         if before is not None and before[0].same_as(reading):
             return before
         return reading, parse(printable(f"{FOLDER}/{name}"), reading)
 
 
-def parse(name: str, reading: Reading) -> Entry | Problem:
+def parse(name: str, reading: FileReading) -> CheckedEntry | Problem:
     if reading.content is None:
         return Problem(name, reading.problem or "cannot be read")
     try:
@@ -199,8 +199,8 @@ def _contradiction(file: EntryFile) -> str | None:
     return None
 
 
-def _entry(name: str, file: EntryFile) -> Entry:
-    body = normalised(file.body)
+def _entry(name: str, file: EntryFile) -> CheckedEntry:
+    body = normalise_lines(file.body)
     value = CatalogEntry(
         id=file.id, title=file.title, body=body, rationale=file.rationale, priority=file.priority,
         audience=file.audience, requirement=file.requirement, schema_version=file.schema_version,
@@ -210,10 +210,10 @@ def _entry(name: str, file: EntryFile) -> Entry:
         risk_score=100 - file.priority + RISK[file.requirement],
     )  # fmt: skip
     stored = file.source_hash.lower() if file.source_hash else None
-    return Entry(value, stored, name, normalised(file.title).casefold(), body.casefold())
+    return CheckedEntry(value, stored, name, normalise_lines(file.title).casefold(), body.casefold())
 
 
-def normalised(body: str) -> str:
+def normalise_lines(body: str) -> str:
     return body.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -24,11 +24,11 @@ import msgspec
 from msgspec import Meta, Struct
 
 from codecairn import redact
-from codecairn.catalog.entries import FOLDER, GATES_FILE, Catalog, Entry
+from codecairn.catalog.entries import FOLDER, GATES_FILE, Catalog, CheckedEntry
 from codecairn.errors import CairnError, TimedOut
 from codecairn.paths import printable
-from codecairn.source import folder
-from codecairn.source.folder import Reading
+from codecairn.source import json_folder
+from codecairn.source.json_folder import FileReading
 from codecairn.types import GateResult, GateSummary, PromptIssue, Requirement, ReviewSummary
 
 CRITERIA_FILE = "docs/PROMPT-CRITERIA.json"
@@ -95,7 +95,7 @@ class CriteriaSource:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._reading: Reading | None = None
+        self._reading: FileReading | None = None
         self._compiled: tuple[bytes, Criteria] | None = None
 
     def current(self) -> Criteria:
@@ -105,17 +105,17 @@ class CriteriaSource:
         else:
             content, name = content_of(reading, CRITERIA_FILE), CRITERIA_FILE
         if self._compiled is None or self._compiled[0] != content:
-            self._compiled = (content, compiled(content, name))
+            self._compiled = (content, compile_criteria(content, name))
         return self._compiled[1]
 
-    def _read(self) -> Reading | None:
+    def _read(self) -> FileReading | None:
         path = self._root / CRITERIA_FILE
-        if not folder.is_inside(path.parent.resolve(), self._root):
+        if not json_folder.is_inside(path.parent.resolve(), self._root):
             raise _bad_file(CRITERIA_FILE, "its folder is a link that leads outside the project")
-        return folder.steady(path, self._root, self._reading, folder.Patience())
+        return json_folder.read_when_written(path, self._root, self._reading, json_folder.WriterPatience())
 
 
-def compiled(content: bytes, name: str) -> Criteria:
+def compile_criteria(content: bytes, name: str) -> Criteria:
     file = _decode(content, CriteriaFile, name)
     deadline = time.monotonic() + _LONGEST_REVIEW_S
     rules: Criteria = []
@@ -194,7 +194,7 @@ def _is_random_enough(found: Any, rule: Rule) -> bool:
 
 def _match_excerpt(match: str, rule: CompiledRule) -> str:
     """The text that matched; of a secret, no more than tells its kind."""
-    if rule.is_about_secrets or redact.masked(match) != match or _looks_random(match):
+    if rule.is_about_secrets or redact.mask(match) != match or _looks_random(match):
         return f"{match[: min(4, len(match) // 4)]}..."
     return match if len(match) <= _LONGEST_MATCH else f"{match[:_LONGEST_MATCH]}..."
 
@@ -258,7 +258,7 @@ def _result(gate: Gate, catalog: Catalog) -> GateResult:
     )  # fmt: skip
 
 
-def _matches(entry: Entry, where: Where) -> bool:
+def _matches(entry: CheckedEntry, where: Where) -> bool:
     value = entry.value
     return (
         (where.requirement is None or value.requirement == where.requirement)
@@ -267,7 +267,7 @@ def _matches(entry: Entry, where: Where) -> bool:
     )
 
 
-def content_of(reading: Reading, name: str) -> bytes:
+def content_of(reading: FileReading, name: str) -> bytes:
     if reading.content is None:
         raise _bad_file(name, reading.problem or "cannot be read")
     return reading.content
@@ -276,7 +276,7 @@ def content_of(reading: Reading, name: str) -> bytes:
 def _decode(content: bytes, form: Any, name: str) -> Any:
     try:
         return msgspec.json.decode(content, type=form)
-    except folder.NO_JSON as error:
+    except json_folder.NO_JSON as error:
         raise _bad_file(name, printable(str(error).replace("`", ""))) from None
 
 

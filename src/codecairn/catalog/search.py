@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from operator import itemgetter
 
-from codecairn.catalog.entries import Catalog, Entry, normalised
+from codecairn.catalog.entries import Catalog, CheckedEntry, normalise_lines
 
 _WHOLE_TITLE, _TITLE_START, _TITLE_WORD, _TITLE, _BODY_WORD, _BODY = range(6)
 
 
-def search(catalog: Catalog, q: str) -> list[Entry]:
+def search(catalog: Catalog, q: str) -> list[CheckedEntry]:
     """By where and how it matches, then by priority, then by id."""
-    needle = normalised(q).casefold()
+    needle = normalise_lines(q).casefold()
     literal = re.escape(needle)
     # The literal comes first, as what begins with one is looked for a hundred times faster.
     word = re.compile(rf"{literal}(?<!\w{literal})(?!\w)")
@@ -29,7 +29,7 @@ def search(catalog: Catalog, q: str) -> list[Entry]:
     return [entry for _, entry in found]
 
 
-def _match(entry: Entry, needle: str, word: re.Pattern[str]) -> int:
+def _match(entry: CheckedEntry, needle: str, word: re.Pattern[str]) -> int:
     """A title says more than a body, a whole word more than a part of one."""
     title = entry.folded_title
     if title.startswith(needle):

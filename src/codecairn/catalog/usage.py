@@ -7,32 +7,32 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from codecairn.catalog.entries import Catalog, Entry
+from codecairn.catalog.entries import Catalog, CheckedEntry
 from codecairn.errors import CairnError
 from codecairn.store.memory import Memory, Usage
 from codecairn.types import CatalogEntry, HotEntry
 
 
 @dataclass(frozen=True)
-class KnownUsage:
+class UsageCounts:
     """The counts there are; where the store cannot be read there are none, and `warnings` says so."""
 
     counts: Mapping[str, Usage]
     warnings: list[str] = field(default_factory=list)
 
-    def joined(self, entry: Entry) -> CatalogEntry:
+    def with_usage(self, entry: CheckedEntry) -> CatalogEntry:
         used = self.counts.get(entry.value.id)
         if used is None:
             return entry.value
         return msgspec.structs.replace(entry.value, usage_count=used.count, last_used_at=used.last_used)
 
 
-def known_usage(memory: Callable[[], Memory]) -> KnownUsage:
+def read_usage(memory: Callable[[], Memory]) -> UsageCounts:
     """Rules must be readable where nothing can be counted: a full disk, a read-only home."""
     try:
-        return KnownUsage(memory().usage())
+        return UsageCounts(memory().usage())
     except CairnError as error:
-        return KnownUsage({}, [f"Usage is not shown. {error.message}. {error.remedy}"])
+        return UsageCounts({}, [f"Usage is not shown. {error.message}. {error.remedy}"])
 
 
 def hotset(catalog: Catalog, usage: Mapping[str, Usage], limit: int) -> list[HotEntry]:

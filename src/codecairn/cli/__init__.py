@@ -49,7 +49,7 @@ class Suggesting(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name, known = args[0], self.list_commands(ctx)
         if name not in known and not name.startswith("-"):
-            from codecairn.nearness import nearest, suggestion
+            from codecairn.suggestions import nearest, suggestion
 
             ctx.fail(f"No such command {name!r}. {suggestion(nearest(name, known))}".rstrip())
         return super().resolve_command(ctx, args)

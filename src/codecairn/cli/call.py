@@ -11,7 +11,7 @@ import click
 from codecairn import config, logs
 from codecairn.cli.show import show_json
 from codecairn.cli.tool_call import progress_bar, translate_errors
-from codecairn.nearness import nearest, suggestion
+from codecairn.suggestions import nearest, suggestion
 
 
 @click.command(

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from codecairn import config
-from codecairn.cli.subjects import Function, Subjects, find_subjects, misspelling
+from codecairn.cli.demo_subjects import DemoFunction, Subjects, find_subjects, misspelling
 from codecairn.cli.tool_call import INTERRUPTED, progress_bar, root_option, translate_errors
 from codecairn.errors import Busy, CairnError
 from codecairn.text import number_of
@@ -64,14 +64,16 @@ def _check(settings: config.Settings) -> None:
 @contextmanager
 def _temporary_home(settings: config.Settings) -> Iterator[Path]:
     """A data directory that is deleted at the end, however that comes; only the index in it is the user's own."""
-    from codecairn.store.place import private
+    from codecairn.store.folders import make_private_folder
 
     with tempfile.TemporaryDirectory(prefix="cairn-demo-", ignore_cleanup_errors=True) as folder:
         home = Path(folder)
         link = home / "indexes"
         # Windows may refuse links, and the user's directory may be read-only: then the index is made anew, and deleted.
         with contextlib.suppress(OSError, CairnError):
-            link.symlink_to(private(config.data_folder(settings).resolve() / link.name), target_is_directory=True)
+            link.symlink_to(
+                make_private_folder(config.data_folder(settings).resolve() / link.name), target_is_directory=True
+            )
         try:
             yield home
         finally:
@@ -211,7 +213,7 @@ async def _ask_about_code(demo: _Demo, subjects: Subjects, *, is_indexed: bool) 
         await demo.show("What does this repository hold?", "get_file_outline", path=".")
 
 
-async def _ask_about_function(demo: _Demo, function: Function) -> None:
+async def _ask_about_function(demo: _Demo, function: DemoFunction) -> None:
     name, path = function.name, function.path
     await demo.show("Where is this done?", "search_code", query=function.question, limit=5)
     await demo.show(f"What does {name} look like?", "find_symbol", symbol_name=name, path=path, limit=1)
@@ -236,8 +238,8 @@ async def _ask_about_history(demo: _Demo, subjects: Subjects, *, is_indexed: boo
         )
     if not is_indexed:
         return
-    if subjects.compared is not None:
-        base, head = subjects.compared
+    if subjects.refs_to_compare is not None:
+        base, head = subjects.refs_to_compare
         await demo.show(
             "What did the last changes do, and whom do they concern?", "diff_context", base_ref=base, head_ref=head
         )

@@ -27,10 +27,10 @@ def command(root: Path | None, svg: Path | None, structured: bool, **asked: Any)
 
 
 def _draw(graph: dict[str, Any], file: Path) -> None:
-    from codecairn.cli.svg import drawn
+    from codecairn.cli.graph_svg import draw_svg
 
     try:
-        file.write_text(drawn(graph), encoding="utf-8")
+        file.write_text(draw_svg(graph), encoding="utf-8")
     except OSError as error:
         raise click.ClickException(f"{file}: {error.strerror}") from error
     click.echo(f"{len(graph['nodes'])} symbols, {len(graph['edges'])} edges: {file}", err=True)

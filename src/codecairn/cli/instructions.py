@@ -30,10 +30,10 @@ def command() -> None:
 )
 @root_option
 def check(root: Path | None) -> None:
-    from codecairn.catalog.check import findings, loaded
+    from codecairn.catalog.check import findings, load_with_problems
 
     project = open_project(root, click.UsageError)
-    catalog, problems = loaded(project.catalog, project.criteria)
+    catalog, problems = load_with_problems(project.catalog, project.criteria)
     found = [*problems, *findings(catalog)]
     for problem in found:
         click.echo(str(problem))
@@ -47,15 +47,15 @@ def check(root: Path | None) -> None:
 @root_option
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
 def import_(root: Path | None, dry_run: bool) -> None:
-    from codecairn.catalog import importing
+    from codecairn.catalog import rule_import
     from codecairn.clock import timestamp
 
     project = open_project(root, click.UsageError)
     with translate_errors():
-        steps = importing.plan(project.root, timestamp())
+        steps = rule_import.plan(project.root, timestamp())
         if not dry_run:
-            importing.write(project.root, steps)
+            rule_import.write(project.root, steps)
     for step in steps:
         click.echo(f"{(_WORDS if dry_run else _DONE)[step.action]}: {step.id}  ({step.source})")
     if not steps:
-        click.echo(f"Nothing to import: none of {', '.join(importing.SOURCES)} has a section with text.")
+        click.echo(f"Nothing to import: none of {', '.join(rule_import.SOURCES)} has a section with text.")

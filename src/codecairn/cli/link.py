@@ -20,7 +20,7 @@ def command(path: Path, name: str | None, root: Path | None, no_index: bool) -> 
     project = open_project(project_around(root))
     with translate_errors():
         _, projects = open_tools()
-        made = links.proposed(project, projects, project_around(path), name)
+        made = links.propose_link(project, projects, project_around(path), name)
         if not no_index:
             bring_up(made.root, None)
         links.link(project, made)

@@ -18,7 +18,7 @@ def command(root: Path | None, structured: bool) -> None:
 
     project = open_project(project_around(root))
     with translate_errors():
-        listed, found = project.links.all(), links.linked(project, open_tools()[1])
+        listed, found = project.links.all(), links.linked_projects(project, open_tools()[1])
     if structured:
         show_json([{**each._asdict(), "is_there": Path(each.root) in found.names} for each in listed])
         return

@@ -96,10 +96,10 @@ def forget(root: Path | None, ids: tuple[str, ...]) -> None:
 @root_option
 @click.argument("file", required=False, type=click.Path(path_type=Path, dir_okay=False))
 def export(root: Path | None, file: Path | None) -> None:
-    from codecairn.memory.archive import exported
+    from codecairn.memory.archive import export_lines
 
     with translate_errors():
-        lines = list(exported(sorted(open_project(root).discoveries.all(), key=lambda row: (row.created, row.id))))
+        lines = list(export_lines(sorted(open_project(root).discoveries.all(), key=lambda row: (row.created, row.id))))
     text = "".join(f"{line}\n" for line in lines)
     if file is None:
         click.echo(text, nl=False)
@@ -114,11 +114,11 @@ def export(root: Path | None, file: Path | None) -> None:
 @root_option
 @click.argument("file", type=click.File(encoding="utf-8"))
 def import_(root: Path | None, file: Any) -> None:
-    from codecairn.memory.archive import imported, parsed
+    from codecairn.memory.archive import import_rows, parse_lines
 
     project = open_project(root)
     with translate_errors():
-        counts = imported(project.discoveries, parsed(_lines(file), project.guard))
+        counts = import_rows(project.discoveries, parse_lines(_lines(file), project.guard))
     click.echo(f"{counts.added} added, {counts.updated} updated, {counts.unchanged} known already")
 
 
@@ -130,12 +130,12 @@ def import_(root: Path | None, file: Any) -> None:
 @click.option("--json", "structured", is_flag=True, help="Print the proposals as JSON and ask nothing.")
 def harvest(root: Path | None, sources: tuple[str, ...], ids: tuple[str, ...], every: bool, structured: bool) -> None:
     from codecairn.cancel import Cancel
-    from codecairn.index.run import unheard
+    from codecairn.index.run import ignore_progress
     from codecairn.memory.harvest import proposals
 
     project = open_project(root)
     with translate_errors(), progress_bar() as report:
-        found = proposals(project, Cancel(), sources or _SOURCES, report or unheard)
+        found = proposals(project, Cancel(), sources or _SOURCES, report or ignore_progress)
     unknown = [each for each in ids if each not in found]
     if unknown:
         raise click.UsageError(f"No proposal {', '.join(unknown)}. Run `cairn memory harvest` to see them.")
@@ -186,13 +186,13 @@ def _list_rows(project: Project, type_: str | None = None, module: str | None = 
     import msgspec
 
     from codecairn.cancel import Cancel
-    from codecairn.index.standing import standing
+    from codecairn.index.status import index_status
     from codecairn.tools.inquiry import Inquiry
-    from codecairn.tools.memory import judged
+    from codecairn.tools.memory import judge_discoveries
 
     with translate_errors():
         rows = project.discoveries.all(type_, module)
-        found: list[Discovery] = judged(Inquiry(project, standing(project.index, Cancel())), rows)
+        found: list[Discovery] = judge_discoveries(Inquiry(project, index_status(project.index, Cancel())), rows)
     listed: list[dict[str, Any]] = msgspec.to_builtins(found)
     return listed
 

@@ -11,8 +11,8 @@ import msgspec
 
 from codecairn.cli.show import paint, show
 from codecairn.cli.tool_call import bring_up, call_tool, project_around, tool_options
-from codecairn.reading import Reading
-from codecairn.reading.outline import outlined_file, print_outline
+from codecairn.reading import PrintContext
+from codecairn.reading.outline import file_lines, print_outline
 
 _LARGEST_FILE = 1 << 20
 
@@ -47,9 +47,9 @@ def _show_outline(path: Path, root: Path | None, asked: dict[str, Any], *, struc
 
 def _show_parsed(path: Path) -> bool:
     """Show the outline of a file that no index knows, from the file itself."""
+    from codecairn.parse.extract import extract
     from codecairn.parse.language import language_of
-    from codecairn.parse.tags import extract
-    from codecairn.tools.outline import nested_symbols
+    from codecairn.tools.outline import nest_symbols
 
     source = path.read_bytes() if path.stat().st_size <= _LARGEST_FILE else b""
     language = language_of(path.name, source)
@@ -57,9 +57,9 @@ def _show_parsed(path: Path) -> bool:
         click.echo(f"{path}: not in a language that is known, empty, or over 1 MB", err=True)
         return False
     facts = extract(language, source)
-    symbols = msgspec.to_builtins(nested_symbols(facts.symbols))
+    symbols = msgspec.to_builtins(nest_symbols(facts.symbols))
     about = {"path": str(path), "language": language.data.name, "lines": facts.lines, "symbols": symbols}
-    click.echo("\n".join(outlined_file(about, Reading(paint=paint))))
+    click.echo("\n".join(file_lines(about, PrintContext(paint=paint))))
     if facts.error_nodes:
         click.echo(f"{facts.error_nodes} stretches could not be read by the grammar", err=True)
     return True

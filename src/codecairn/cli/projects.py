@@ -16,11 +16,11 @@ from codecairn.clock import to_the_minute
 def command(wants_prune: bool, structured: bool) -> None:
     import msgspec
 
-    from codecairn.index.inventory import indexed_roots, prune
+    from codecairn.index.indexed_roots import list_roots, prune
 
     home = config.data_folder(config.load())
     with translate_errors():
-        listed = prune(home) if wants_prune else indexed_roots(home)
+        listed = prune(home) if wants_prune else list_roots(home)
     if structured:
         show_json([msgspec.to_builtins(each) for each in listed])
         return

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from codecairn import config
-from codecairn.cli.state import verbose_option, writing
+from codecairn.cli.state import open_for_writing, verbose_option
 from codecairn.cli.tool_call import root_option
 
 _PLAINLY_KEPT = "used lately"
@@ -32,9 +32,9 @@ _PLAINLY_KEPT = "used lately"
 @verbose_option
 def command(days: float, dry_run: bool, root: Path | None, verbose: bool) -> None:
     from codecairn.cancel import Cancel
-    from codecairn.index.pruning import prune
+    from codecairn.index.ref_pruning import prune
 
-    with writing(root, verbose=verbose) as project:
+    with open_for_writing(root, verbose=verbose) as project:
         pruned = prune(project.index, days, Cancel(), dry_run=dry_run)
         checkouts = project.worktrees.clean(Cancel(), dry_run=dry_run)
     did = "would drop" if dry_run else "dropped"

@@ -132,7 +132,7 @@ def _serve_http(settings: config.Settings, make: Callable[[], Any], address: str
             f"{where.host} is reachable from other machines: name the roots they may see with --root."
         )
     service = make()
-    access = http.Access(where, settings.token, frozenset(host.lower() for host in hosts))
+    access = http.HttpAccess(where, settings.token, frozenset(host.lower() for host in hosts))
 
     def announce(port: int) -> None:
         click.echo(f"cairn: serving {where.url(port)}", err=True)

@@ -82,8 +82,8 @@ def command(
 
 
 def _choose(names: tuple[str, ...], asked: Request, *, say: bool) -> list[KnownClient]:
-    from codecairn.nearness import nearest, suggestion
     from codecairn.setup.plan import is_here
+    from codecairn.suggestions import nearest, suggestion
 
     known = clients.known_clients()
     for each in names:

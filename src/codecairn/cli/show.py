@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from codecairn.reading import Printer, Reading, Role
+from codecairn.reading import InkRole, PrintContext, Printer
 
 _WHOLE = 1 << 30
 """Characters: a terminal scrolls, so nothing is cut that was asked for."""
-_STYLES: dict[Role, dict[str, Any]] = {
+_STYLES: dict[InkRole, dict[str, Any]] = {
     "path": {"fg": "cyan"}, "strong": {"bold": True}, "dim": {"dim": True}, "mark": {"fg": "yellow"},
     "added": {"fg": "green"}, "removed": {"fg": "red"},
 }  # fmt: skip
@@ -23,7 +23,7 @@ def show(printer: Printer, answer: dict[str, Any], *, structured: bool = False, 
     if structured:
         show_json(answer)
         return
-    click.echo(printer(answer, Reading(params, _WHOLE, paint, onward=_more)))
+    click.echo(printer(answer, PrintContext(params, _WHOLE, paint, onward=_more)))
 
 
 def show_json(value: Any) -> None:
@@ -35,7 +35,7 @@ def show_warnings(metadata: Mapping[str, Any]) -> None:
         click.echo(f"warning: {warning}", err=True)
 
 
-def paint(text: str, role: Role) -> str:
+def paint(text: str, role: InkRole) -> str:
     return click.style(text, **_STYLES[role])
 
 

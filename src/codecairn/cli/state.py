@@ -30,7 +30,7 @@ verbose_option = click.option("-v", "--verbose", is_flag=True, help="Say more: e
 
 
 @contextmanager
-def writing(root: Path | None, *, verbose: bool) -> Iterator[Project]:
+def open_for_writing(root: Path | None, *, verbose: bool) -> Iterator[Project]:
     """The project around a folder, whose index is closed at the end; an error ends the command."""
     logs.configure("info" if verbose else "warning", "text")
     project = open_project(project_around(root))
@@ -48,7 +48,7 @@ def export(path: Path, memory: bool, root: Path | None, verbose: bool) -> None:
     from codecairn.cancel import Cancel
     from codecairn.index.state import export_state
 
-    with writing(root, verbose=verbose) as project, _progress() as told:
+    with open_for_writing(root, verbose=verbose) as project, _progress() as told:
         notes = {_DISCOVERIES: _discoveries(project)} if memory else {}
         done = export_state(project.index, path.absolute(), Cancel(), told, notes)
     click.echo(f"Exported {_refs(done.manifest)} to {path}: {done.size / 1e6:.1f} MB")
@@ -56,10 +56,10 @@ def export(path: Path, memory: bool, root: Path | None, verbose: bool) -> None:
 
 
 def _discoveries(project: Project) -> bytes:
-    from codecairn.memory.archive import exported
+    from codecairn.memory.archive import export_lines
 
     rows = sorted(project.discoveries.all(), key=lambda row: (row.created, row.id))
-    return "".join(f"{line}\n" for line in exported(rows)).encode()
+    return "".join(f"{line}\n" for line in export_lines(rows)).encode()
 
 
 @command.command("import", help="Use the archive at PATH as this repository's index, and bring it up to date.")
@@ -70,15 +70,15 @@ def _discoveries(project: Project) -> bytes:
 def import_(path: Path, memory: bool, root: Path | None, verbose: bool) -> None:
     from codecairn.cancel import Cancel
     from codecairn.index.state import import_state
-    from codecairn.memory.archive import imported, parsed
+    from codecairn.memory.archive import import_rows, parse_lines
 
-    with writing(root, verbose=verbose) as project, _progress() as told:
+    with open_for_writing(root, verbose=verbose) as project, _progress() as told:
 
         def rows(notes: Mapping[str, bytes]) -> list[DiscoveryRow]:
-            return parsed(notes.get(_DISCOVERIES, b"").decode("utf-8", "replace").split("\n"), project.guard)
+            return parse_lines(notes.get(_DISCOVERIES, b"").decode("utf-8", "replace").split("\n"), project.guard)
 
         done = import_state(project.index, path.absolute(), Cancel(), told, rows)
-        counts = imported(project.discoveries, rows(done.notes)) if memory else None
+        counts = import_rows(project.discoveries, rows(done.notes)) if memory else None
     click.echo(
         f"Imported {_refs(done.manifest)}, exported at {done.manifest.created}; {done.files_read} files were read anew"
     )

@@ -104,7 +104,7 @@ def open_project(root: Path | None, into: type[click.ClickException] = click.Cli
     """The project at a root; where none is given, the one that the user is in or has set."""
     with translate_errors(into):
         _, projects = open_tools()
-        return projects.named(str(root.resolve()), param="root") if root else projects.current()
+        return projects.project_at(str(root.resolve()), param="root") if root else projects.current()
 
 
 def call_tool(

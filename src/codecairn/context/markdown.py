@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from codecairn.context.central import Central
-from codecairn.index.standing import Standing
+from codecairn.context.central_symbols import CentralSymbol
+from codecairn.index.status import IndexStatus
 from codecairn.store.view import FileRow
 from codecairn.text import one_line
 from codecairn.types import CatalogEntry
@@ -23,7 +23,7 @@ def code(text: str) -> str:
     return f"{fence}{pad}{clean}{pad}{fence}"
 
 
-def counted(number: int, noun: str) -> str:
+def count_of(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
@@ -40,7 +40,7 @@ def page(*parts: str) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def ground(stands: Standing) -> str:
+def ground(stands: IndexStatus) -> str:
     """A line about the index that an answer rests on."""
     said = [f"Index of {code(stands.ref)}: {stands.freshness}"]
     if stands.layer is None:
@@ -67,14 +67,14 @@ def file_name(file: FileRow) -> str:
     return code(file.path.rpartition("/")[2])
 
 
-def symbol_row(each: Central) -> str:
+def symbol_row(each: CentralSymbol) -> str:
     symbol, place = each.symbol, f"{each.file.path}:{each.symbol.name_line}"
     doc = one_line(symbol.doc.strip().split("\n")[0], 120)
-    return f"- {code(symbol.path)} {symbol.kind}, {code(place)}, used in {counted(each.used_in, 'file')}" + remark(doc)
+    return f"- {code(symbol.path)} {symbol.kind}, {code(place)}, used in {count_of(each.used_in, 'file')}" + remark(doc)
 
 
 def churn_row(path: str, commits: int) -> str:
-    return f"- {code(path)} {counted(commits, 'commit')}"
+    return f"- {code(path)} {count_of(commits, 'commit')}"
 
 
 def rule_row(each: CatalogEntry) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from codecairn.clock import to_the_minute
-from codecairn.context.markdown import code, counted, page, section
-from codecairn.memory.boosts import ago
-from codecairn.memory.drift import Verdict
+from codecairn.context.markdown import code, count_of, page, section
+from codecairn.memory.access_boosts import ago
+from codecairn.memory.drift_check import Verdict
 from codecairn.store.discoveries import DiscoveryRow
 from codecairn.store.sessions import SessionRow
 from codecairn.text import one_line
@@ -52,8 +52,8 @@ def sessions_page(rows: list[tuple[SessionRow, list[str]]], now: float) -> str:
 
 def _brief(row: SessionRow, topics: list[str], now: float) -> str:
     state = f"ended {ago(now - row.ended)}" if row.ended is not None else "under way"
-    lasted = counted(max(1, round((row.active - row.began) / 60)), "minute")
-    lines = [f"## {_moment(row.began)}: {lasted}, {state}", f"- {counted(sum(row.tools.values()), 'call')}"]
+    lasted = count_of(max(1, round((row.active - row.began) / 60)), "minute")
+    lines = [f"## {_moment(row.began)}: {lasted}, {state}", f"- {count_of(sum(row.tools.values()), 'call')}"]
     lines += [f"- about {', '.join(map(code, topics))}"] if topics else []
     files = list(reversed(row.files))
     more = f", {len(files) - _BRIEF} more" if len(files) > _BRIEF else ""
@@ -74,7 +74,7 @@ def _queries(row: SessionRow) -> Iterator[str]:
 
 def _tools(row: SessionRow) -> Iterator[str]:
     for name, times in sorted(row.tools.items(), key=lambda each: (-each[1], each[0])):
-        yield f"- {code(name)} {counted(times, 'call')}"
+        yield f"- {code(name)} {count_of(times, 'call')}"
 
 
 def _moment(seconds: float) -> str:

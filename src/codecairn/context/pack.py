@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from codecairn.context.gather import KINDS, Kind, Material, Shown, by_worth
+from codecairn.context.task_material import KINDS, FittedText, Kind, Material, by_worth
 from codecairn.text import CHARACTERS_PER_TOKEN
 
 LEAST_TOKENS, DEFAULT_TOKENS, MOST_TOKENS = 500, 2_200, 20_000
@@ -53,7 +53,7 @@ class LeftOut(Struct, frozen=True, kw_only=True):
     """Where the best of them stand, as far as there was room to say."""
 
 
-def filled(materials: list[Material], room: int) -> tuple[list[PackItem], list[LeftOut]]:
+def fill_pack(materials: list[Material], room: int) -> tuple[list[PackItem], list[LeftOut]]:
     """The materials that go into so many characters of JSON, and the names of the rest."""
     names = int(room * _NAMED_SHARE)
     packing = _Packing(room - names)
@@ -102,10 +102,10 @@ def _holds(other: Material, item: PackItem, each: Material) -> bool:
 def _item(each: Material, most: int, *, only_telling: bool) -> PackItem | None:
     """The longest form that has room. JSON lengthens a text by its escapes, which are known once it is written: a
     text that came out too long is asked for again, shorter by so much."""
-    frame = _size(_pack_item(each, Shown("", each.line_start, is_cut=False)))
+    frame = _size(_pack_item(each, FittedText("", each.line_start, is_cut=False)))
     room = most - frame
     while room >= _SMALLEST or (room > 0 and each.kind in ("rule", "discovery")):
-        shown = each.shown(room)
+        shown = each.fit(room)
         if shown is None or (only_telling and not shown.is_telling):
             return None
         item = _pack_item(each, shown)
@@ -116,7 +116,7 @@ def _item(each: Material, most: int, *, only_telling: bool) -> PackItem | None:
     return None
 
 
-def _pack_item(each: Material, shown: Shown) -> PackItem:
+def _pack_item(each: Material, shown: FittedText) -> PackItem:
     lines = (each.line_start, each.line_end, shown.start_line) if each.line_start > 0 else (None, None, None)
     item = PackItem(
         kind=each.kind, name=each.name, path=each.path or None, line_start=lines[0], line_end=lines[1], why=each.why,

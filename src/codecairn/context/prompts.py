@@ -12,20 +12,20 @@ from dataclasses import dataclass
 from codecairn.budget import DEFAULT_CHARACTERS
 from codecairn.context.markdown import code, rule_row, section
 from codecairn.context.memory_pages import discovery_section
-from codecairn.context.modules import completing
-from codecairn.context.overview import binding_rules
+from codecairn.context.module_page import completing
+from codecairn.context.overview_page import binding_rules
 from codecairn.context.resources import module_names, read_module, read_overview
 from codecairn.errors import Busy, InvalidInput, NotReady
 from codecairn.history.branch import BranchChanges, branch_changes, ref_names
-from codecairn.history.page import diff_page
-from codecairn.index.standing import LIVE
-from codecairn.memory.drift import verdict
-from codecairn.nearness import nearest, suggestion
+from codecairn.history.pages import diff_page
+from codecairn.index.status import LIVE
+from codecairn.memory.drift_check import verdict
 from codecairn.paths import printable
 from codecairn.project import Project
 from codecairn.store.view import View
+from codecairn.suggestions import nearest, suggestion
 from codecairn.text import one_line
-from codecairn.tools import Call, render
+from codecairn.tools import Call, history_text
 from codecairn.tools.diff import ChangedSymbol, DiffContext
 from codecairn.tools.inquiry import glance
 
@@ -48,10 +48,10 @@ class Prompt:
     title: str
     description: str
     arguments: tuple[Argument, ...]
-    said: Callable[[Call, Given], str]
+    write: Callable[[Call, Given], str]
 
 
-def found(name: str) -> Prompt:
+def find_prompt(name: str) -> Prompt:
     known = {each.name: each for each in PROMPTS}
     if name not in known:
         remedy = suggestion(nearest(name, known, 1), f"There are {', '.join(known)}.")
@@ -59,9 +59,9 @@ def found(name: str) -> Prompt:
     return known[name]
 
 
-def said(call: Call, name: str, given: Given) -> str:
+def prompt_text(call: Call, name: str, given: Given) -> str:
     """The prompt's text; an argument that it does not have is refused, an empty one is as if it was not given."""
-    prompt = found(name)
+    prompt = find_prompt(name)
     known = {each.name for each in prompt.arguments}
     for argument in given:
         if argument not in known:
@@ -69,7 +69,7 @@ def said(call: Call, name: str, given: Given) -> str:
                 f"{name} has no argument {printable(argument)}", param=printable(argument),
                 remedy=f"Its arguments are {', '.join(sorted(known))}.",
             )  # fmt: skip
-    return prompt.said(call, {argument: value.strip() for argument, value in given.items() if value.strip()})
+    return prompt.write(call, {argument: value.strip() for argument, value in given.items() if value.strip()})
 
 
 def _onboard(call: Call, given: Given) -> str:
@@ -102,7 +102,7 @@ def _review(call: Call, given: Given) -> str:
     changes = branch_changes(project.git, project.guard, given.get("base"), given.get("head"), call.cancel)
     touched, known = _changes(call, given), _discoveries(call, project, changes)
     parts = [_REVIEW, _commits(changes), touched, _rules(project), known]
-    shown = render.diff(diff_page(changes.changes, None, DEFAULT_CHARACTERS), {})
+    shown = history_text.diff(diff_page(changes.changes, None, DEFAULT_CHARACTERS), {})
     return "\n\n".join([*(part for part in parts if part), "---", shown])
 
 

@@ -14,15 +14,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from codecairn.context.build_files import manifests
 from codecairn.context.memory_pages import MOST_SESSIONS, discovery_section, session_page, sessions_page
-from codecairn.context.modules import completions, module_page, modules_called
-from codecairn.context.openings import readme_of
-from codecairn.context.overview import bare_page, overview_page
-from codecairn.context.stack import manifests
-from codecairn.context.survey import Known, Module, Survey, survey
+from codecairn.context.module_page import completions, module_page, modules_called
+from codecairn.context.overview_page import bare_page, overview_page
+from codecairn.context.summaries import readme_of
+from codecairn.context.survey import ModuleFolder, ProjectFacts, Survey, survey
 from codecairn.errors import NotFound
 from codecairn.history.churn import recent_churn
-from codecairn.memory.drift import verdict
+from codecairn.memory.drift_check import verdict
 from codecairn.memory.sessions import topics
 from codecairn.paths import printable
 from codecairn.project import Project
@@ -69,10 +69,12 @@ def read(call: Call, uri: str) -> str:
     raise NotFound(f"No such resource: {printable(uri)}", uri=printable(uri), remedy=f"There are {known}.")
 
 
-def known_of(call: Call, project: Project, view: View) -> Known:
+def project_facts(call: Call, project: Project, view: View) -> ProjectFacts:
     surveyed = survey(view, project.name)
     uses = project.uses.uses(view, surveyed.product, call.cancel)
-    return Known(surveyed, uses, recent_churn(project.git, project.guard, call.cancel), project.catalog.current())
+    return ProjectFacts(
+        surveyed, uses, recent_churn(project.git, project.guard, call.cancel), project.catalog.current()
+    )
 
 
 def read_overview(call: Call, _: str = "") -> str:
@@ -82,7 +84,7 @@ def read_overview(call: Call, _: str = "") -> str:
 
     def answer(view: View) -> str:
         notes = [_discoveries(project, view, project.discoveries.all())]
-        return overview_page(view, known_of(call, project, view), found, notes, inquiry.stands)
+        return overview_page(view, project_facts(call, project, view), found, notes, inquiry.stands)
 
     page = inquiry.answer(answer)
     return (
@@ -97,7 +99,7 @@ def read_module(call: Call, name: str) -> str:
     inquiry = inquire(call, project)
 
     def answer(view: View) -> str:
-        known = known_of(call, project, view)
+        known = project_facts(call, project, view)
         shown, others = modules_called(known.survey, name)
         notes = [_discoveries(project, view, [row for row in project.discoveries.all() if _is_about(row, shown)])]
         return module_page(view, known, shown, others, notes, inquiry.stands, call.cancel)
@@ -105,7 +107,7 @@ def read_module(call: Call, name: str) -> str:
     return inquiry.require(answer)
 
 
-def _is_about(row: DiscoveryRow, modules: list[Module]) -> bool:
+def _is_about(row: DiscoveryRow, modules: list[ModuleFolder]) -> bool:
     """A discovery of the module, unless it is bound to a file of another folder of the same name."""
     if row.path is None:
         return row.module is not None and row.module.casefold() == modules[0].name.casefold()
@@ -133,7 +135,7 @@ def module_names(call: Call, typed: str) -> list[str]:
     return completions(found, typed) if found is not None else []
 
 
-def listed_modules(call: Call) -> Iterator[tuple[str, str]]:
+def list_modules(call: Call) -> Iterator[tuple[str, str]]:
     """The weightiest modules of the product, each once, by address and folder; none while nothing is indexed."""
     found = _survey(call)
     modules = [each for each in found.modules if each.role == "source"] if found is not None else []

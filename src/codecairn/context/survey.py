@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from codecairn.catalog.entries import Catalog
-from codecairn.context.central import Uses
+from codecairn.context.central_symbols import FileUses
+from codecairn.file_roles import Role, is_product, role_of
 from codecairn.history.churn import Churn
 from codecairn.paths import module_name
-from codecairn.resolve.known import known
-from codecairn.roles import Role, is_product, role_of
+from codecairn.resolve.generation import generation_of
 from codecairn.store.view import FileRow, View
 
 
 @dataclass(frozen=True)
-class Module:
+class ModuleFolder:
     """A folder with files of its own."""
 
     name: str
@@ -47,7 +47,7 @@ class Survey:
         return sorted(code or [file for file in self.files if file.language], key=self._weight)
 
     @cached_property
-    def modules(self) -> list[Module]:
+    def modules(self) -> list[ModuleFolder]:
         """Those of the product, by how much they are imported, then the others."""
         folders: dict[str, list[FileRow]] = defaultdict(list)
         for file in self.files:
@@ -55,14 +55,14 @@ class Survey:
         found = [self._module(folder, files) for folder, files in folders.items()]
         return sorted(found, key=lambda each: (each.role != "source", -each.importers, each.folder))
 
-    def _module(self, folder: str, files: list[FileRow]) -> Module:
+    def _module(self, folder: str, files: list[FileRow]) -> ModuleFolder:
         own = [file for file in files if is_product(file.path, file.language)]
         shown = sorted(own or files, key=self._weight)
         importers = sum(self.importers[file.path] for file in shown)
         name = module_name(shown[0].path, self.project)
-        return Module(name, folder, tuple(shown), importers, "source" if own else common_role(files))
+        return ModuleFolder(name, folder, tuple(shown), importers, "source" if own else common_role(files))
 
-    def named(self, name: str) -> list[Module]:
+    def find_modules(self, name: str) -> list[ModuleFolder]:
         """The modules of a name, or the one at a path; the weightiest first."""
         wanted = name.strip("/")
         at = [each for each in self.modules if each.folder == wanted and "/" in wanted]
@@ -88,17 +88,17 @@ class Survey:
 
 
 @dataclass(frozen=True)
-class Known:
+class ProjectFacts:
     """All that is known of a project, from which its pages are made."""
 
     survey: Survey
-    uses: Uses
+    uses: FileUses
     churn: Churn
     catalog: Catalog
 
 
 def survey(view: View, project: str) -> Survey:
-    files, counts = known(view).rows.values(), view.counts()
+    files, counts = generation_of(view).rows.values(), view.counts()
     return Survey(project, tuple(files), {file.path: counts.get(file.path, 0) for file in files})
 
 

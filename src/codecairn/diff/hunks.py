@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import unified_diff
 
-from codecairn.diff.values import Place, SymbolChange
+from codecairn.diff.values import SymbolChange, SymbolPlace
 
 _AROUND = 1
 _MOST_LINES = 40
@@ -26,7 +26,7 @@ def hunk_lines(change: SymbolChange) -> list[str]:
 _HEADINGS = ("--- ", "+++ ", "@@ ")
 
 
-def _lines(place: Place | None) -> list[str]:
+def _lines(place: SymbolPlace | None) -> list[str]:
     if place is None:
         return []
     text = place.version.text.decode("utf-8", "replace").split("\n")

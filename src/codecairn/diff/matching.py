@@ -13,11 +13,11 @@ from heapq import nlargest
 from typing import NamedTuple
 
 from codecairn.cancel import Cancel
-from codecairn.diff.likeness import Bag, Evidence, score, shared_share
-from codecairn.diff.reading import Reading, is_copy
-from codecairn.diff.values import FileChange, Place
+from codecairn.diff.similarity import Bag, Evidence, overlap, score
+from codecairn.diff.symbol_tokens import SymbolTokens, is_copy
+from codecairn.diff.values import SymbolPlace, VersionChange
 from codecairn.parse.kinds import CALLABLE, HOLDERS, TYPES
-from codecairn.store.version import SymbolRow
+from codecairn.store.file_version import SymbolRow
 from codecairn.words import words_of
 
 _MOST_CANDIDATES = 8
@@ -38,7 +38,7 @@ class Id(NamedTuple):
 class Side:
     """All symbols of one side of the changed files."""
 
-    def __init__(self, readings: list[Reading | None], cancel: Cancel) -> None:
+    def __init__(self, readings: list[SymbolTokens | None], cancel: Cancel) -> None:
         self.readings = readings
         self._cancel = cancel
         self.free = {
@@ -49,13 +49,13 @@ class Side:
         }
         self._bags: dict[Id, Bag] = {}
 
-    def reading(self, id_: Id) -> Reading:
+    def reading(self, id_: Id) -> SymbolTokens:
         reading = self.readings[id_.file]
         assert reading is not None
         return reading
 
-    def place(self, id_: Id) -> Place:
-        return Place(self.reading(id_).version, id_.number)
+    def place(self, id_: Id) -> SymbolPlace:
+        return SymbolPlace(self.reading(id_).version, id_.number)
 
     def row(self, id_: Id) -> SymbolRow:
         return self.reading(id_).version.symbols[id_.number]
@@ -81,10 +81,10 @@ class Side:
 
 
 class Matching:
-    def __init__(self, changes: list[FileChange], cancel: Cancel) -> None:
+    def __init__(self, changes: list[VersionChange], cancel: Cancel) -> None:
         self._cancel = cancel
-        self.old = Side([Reading(each.before) if each.before else None for each in changes], cancel)
-        self.new = Side([Reading(each.after) if each.after else None for each in changes], cancel)
+        self.old = Side([SymbolTokens(each.before) if each.before else None for each in changes], cancel)
+        self.new = Side([SymbolTokens(each.after) if each.after else None for each in changes], cancel)
         self.found: dict[Id, Id] = {}
         """By the old one."""
         for file in range(len(changes)):
@@ -203,7 +203,7 @@ class Matching:
         exact = is_copy(self.old.reading(old), old.number, self.new.reading(new), new.number)
         return Evidence(
             exact, 1.0 if exact else mine.likeness(theirs), min(mine.size, theirs.size), was.name == is_.name,
-            self._are_containers_paired(old, new), shared_share(words_of(was.name), words_of(is_.name)), _family(was),
+            self._are_containers_paired(old, new), overlap(words_of(was.name), words_of(is_.name)), _family(was),
         )  # fmt: skip
 
     def _are_containers_paired(self, old: Id, new: Id) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from codecairn.store.version import FileVersion, SymbolRow, unpacked
+from codecairn.store.file_version import FileVersion, SymbolRow, decompress
 
 ChangeType = Literal["added", "modified", "deleted"]
 FileStatus = Literal["added", "modified", "deleted", "renamed"]
@@ -25,10 +25,10 @@ class Version(NamedTuple):
     @classmethod
     def of(cls, file: FileVersion, prefix: str = "") -> Version:
         """Of a file whose path is seen from the prefix."""
-        return cls(file.path.removeprefix(prefix), file.language, file.package, file.symbols, unpacked(file.text))
+        return cls(file.path.removeprefix(prefix), file.language, file.package, file.symbols, decompress(file.text))
 
 
-class FileChange(NamedTuple):
+class VersionChange(NamedTuple):
     """A file that is not the same on both sides. A side without a version holds no symbols, and `reason` says why:
     `binary`, `generated`, `data`, `too large` and the like; nothing where the file is not there."""
 
@@ -41,7 +41,7 @@ class FileChange(NamedTuple):
     reason: str = ""
 
 
-class Place(NamedTuple):
+class SymbolPlace(NamedTuple):
     """A symbol in a version."""
 
     version: Version
@@ -73,8 +73,8 @@ class SymbolChange:
     """One symbol that is not what it was. Both sides are there exactly where it is `modified`."""
 
     change_type: ChangeType
-    before: Place | None
-    after: Place | None
+    before: SymbolPlace | None
+    after: SymbolPlace | None
     moved_from: str | None = None
     """Where it was: the old path, or its old path in the file where it only stands in another container now."""
     renamed_from: str | None = None
@@ -91,7 +91,7 @@ class SymbolChange:
         return self.place.version.path
 
     @property
-    def place(self) -> Place:
+    def place(self) -> SymbolPlace:
         """Where to look for it: as it is now, or as it last was."""
         place = self.after or self.before
         assert place is not None

@@ -12,10 +12,10 @@ from typing import Any
 
 from codecairn.doctor import Finding, Patient, fault, good, warning
 from codecairn.errors import CairnError
-from codecairn.index.inventory import indexed_roots
-from codecairn.store import place
+from codecairn.index.indexed_roots import list_roots
+from codecairn.store import folders
 from codecairn.store.lexical import size_of
-from codecairn.store.lock import WriterLock
+from codecairn.store.writer_lock import WriterLock
 
 _ANOTHER = "or name another with CAIRN_HOME."
 _DAY_S = 86_400.0
@@ -57,7 +57,7 @@ def check_leftovers(patient: Patient) -> Iterator[Finding]:
 
 def _roots(home: Path) -> list[Any]:
     try:
-        return list(indexed_roots(home))
+        return list(list_roots(home))
     except (OSError, CairnError):
         return []
 
@@ -65,7 +65,7 @@ def _roots(home: Path) -> list[Any]:
 def leftovers(home: Path) -> Iterator[Path]:
     """Builds that were never finished, and work that was killed."""
     for folder in _folders(home / "indexes"):
-        current = place.current_epoch(folder)
+        current = folders.current_epoch(folder)
         is_written = WriterLock(folder / "lock").owner() is not None
         if not is_written:
             yield from (each for each in _folders(folder) if each != current and (each / "index.db").exists())

@@ -9,10 +9,10 @@ from pathlib import PurePosixPath
 from codecairn.cancel import Cancel
 from codecairn.doctor import Finding, Patient, fault, good, warning
 from codecairn.errors import CairnError, EncoderFailed, NotARepository
-from codecairn.index.standing import Standing, standing
+from codecairn.index.status import IndexStatus, index_status
 from codecairn.project import Project, Projects
 from codecairn.setup.plan import may_be_project
-from codecairn.source.walk import list_files
+from codecairn.source.file_listing import list_files
 from codecairn.source.watch import filesystem_kind
 from codecairn.text import number_of
 
@@ -51,8 +51,8 @@ def _check_index(patient: Patient) -> Iterator[Finding]:
         return
     try:
         project = _project(patient)
-        found = standing(project.index, Cancel())
-        damaged = found.opened.store.damaged() if found.opened and found.schema == "compatible" else []
+        found = index_status(project.index, Cancel())
+        damaged = found.opened.store.find_damage() if found.opened and found.schema == "compatible" else []
     except CairnError as error:
         yield fault("Index", error.message, error.remedy)
         return
@@ -73,7 +73,7 @@ def _not_indexed(patient: Patient) -> Finding:
     return warning("Index", f"{patient.root} is not indexed", "cairn index; a server does it by itself")
 
 
-def _judge(found: Standing) -> Iterator[Finding]:
+def _judge(found: IndexStatus) -> Iterator[Finding]:
     assert found.opened is not None
     assert found.layer is not None
     totals = found.opened.store.totals(found.layer.id)
@@ -137,4 +137,4 @@ def check_encoder(patient: Patient) -> Iterator[Finding]:
 
 
 def _project(patient: Patient) -> Project:
-    return Projects(patient.settings).named(str(patient.root), param="root")
+    return Projects(patient.settings).project_at(str(patient.root), param="root")

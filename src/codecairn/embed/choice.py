@@ -8,7 +8,7 @@ from pathlib import Path
 
 from codecairn.config import Embeddings
 from codecairn.embed.encoder import Encoder
-from codecairn.embed.table import TokenTable
+from codecairn.embed.token_table import TokenTable
 
 _opening = threading.Lock()
 
@@ -17,11 +17,11 @@ def encoders(wanted: Embeddings) -> list[Encoder]:
     """The encoder asked for, and after it the one that ships with the product, which serves until the other is
     ready. None where vectors are switched off."""
     with _opening:
-        return [] if wanted.are_off else [*_encoder_asked_for(wanted), shipped()]
+        return [] if wanted.are_off else [*_encoder_asked_for(wanted), default_encoder()]
 
 
 @cache
-def shipped() -> TokenTable:
+def default_encoder() -> TokenTable:
     return TokenTable()
 
 
@@ -32,7 +32,7 @@ def _encoder_asked_for(wanted: Embeddings) -> tuple[Encoder, ...]:
 
         return (RemoteEncoder(wanted.url, wanted.model, wanted.key),)
     if wanted.folder:
-        from codecairn.embed.folder import FolderEncoder  # noqa: PLC0415
+        from codecairn.embed.onnx_folder import FolderEncoder  # noqa: PLC0415
 
         return (FolderEncoder(Path(wanted.folder)),)
     return ()

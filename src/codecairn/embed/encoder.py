@@ -68,7 +68,7 @@ class Encoder(Protocol):
     def query(self, text: str) -> Row: ...
 
 
-def quantised(vectors: npt.NDArray[np.float32] | npt.NDArray[np.float64]) -> Rows:
+def quantise(vectors: npt.NDArray[np.float32] | npt.NDArray[np.float64]) -> Rows:
     """Each row scaled so that its largest number is 127, and rounded; what is no number is nothing."""
     vectors = np.nan_to_num(vectors.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
     most = np.abs(vectors).max(axis=-1, keepdims=True, initial=0.0)

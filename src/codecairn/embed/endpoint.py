@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from codecairn import __version__
 from codecairn.errors import EncoderFailed
-from codecairn.redact import masked
+from codecairn.redact import mask
 
 LARGEST_REPLY = 64 << 20
 """Bytes."""
@@ -206,7 +206,7 @@ class Endpoint:
 
     def _harmless(self, text: str) -> str:
         is_secret = len(self._key) >= _SHORTEST_SECRET
-        shown = masked(text.replace(self._key, "…") if is_secret else text)
+        shown = mask(text.replace(self._key, "…") if is_secret else text)
         return shown if len(shown) <= _LONGEST_SAID else f"{shown[:_LONGEST_SAID]}…"
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from codecairn.embed.encoder import MOST_CHARACTERS, Passage, Row, Rows, passage_text, quantised, readable
+from codecairn.embed.encoder import MOST_CHARACTERS, Passage, Row, Rows, passage_text, quantise, readable
 from codecairn.embed.endpoint import Endpoint, PassingFailure, RequestTooLarge
 from codecairn.errors import EncoderFailed
 
@@ -177,7 +177,7 @@ class RemoteEncoder:
         if self._width not in (None, width):
             raise EncoderFailed(f"{host} answers with {width} dimensions and did with {self._width} before")
         self._width = width
-        return quantised(vectors)
+        return quantise(vectors)
 
 
 def _is_blank(text: str) -> bool:

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 
 from codecairn.cache import Cache
 from codecairn.errors import CairnError, InvalidPattern
-from codecairn.files.grep import Place, Query, Tally, Time, is_excluded
+from codecairn.files.grep import MatchPlace, Query, Tally, Time, is_excluded
 from codecairn.files.ripgrep import LARGEST_SHOWN, texts_here
 from codecairn.paths import Guard
-from codecairn.source.failures import failure, in_pieces, lacks_objects
 from codecairn.source.git import Git
-from codecairn.source.objects import Entry, Missing, blobs, tree
+from codecairn.source.git_errors import failure, lacks_objects, run_in_pieces
+from codecairn.source.git_objects import Missing, TreeEntry, blobs, tree
 from codecairn.source.process import Finished
 
 _COUNT = re.compile(rb"([^\0\n]*)\0(\d+)\n")
@@ -79,7 +79,7 @@ class GitGrep:
         sizes = blobs(self.git, {each.id for each in files.values()}, time.cancel, most_bytes=0)
         here = {id_ for id_, blob in sizes if not isinstance(blob, Missing)}
         readable = [path for path, each in files.items() if each.id in here]
-        pieces = in_pieces(readable, lambda paths: self._grep(["--count"], query, paths, time), frozenset({0, 1}))
+        pieces = run_in_pieces(readable, lambda paths: self._grep(["--count"], query, paths, time), frozenset({0, 1}))
         rows = [row for finished in pieces.finished for row in self._rows(_COUNT, finished)]
         gone = [path for path, each in files.items() if each.id not in here] + pieces.lacking
         gone += [f"{each.path}/" for each in entries if each.is_lacking_folder]
@@ -87,7 +87,7 @@ class GitGrep:
         lines = {path: int(count) for path, count in rows}
         return Tally(lines, len(readable) - len(pieces.lacking), 0, is_whole=not is_late, lacking=tuple(sorted(gone)))
 
-    def _tree(self, time: Time) -> list[Entry]:
+    def _tree(self, time: Time) -> list[TreeEntry]:
         return tree(self.git, self.commit, self.git.layout(time.cancel).prefix, time.cancel)
 
     def _is_searched(self, path: str, query: Query) -> bool:
@@ -95,12 +95,12 @@ class GitGrep:
             return False
         return query.is_wanted is None or query.is_wanted(path)
 
-    def places(self, query: Query, paths: Sequence[str], most: int, time: Time) -> Mapping[str, list[Place]]:
+    def places(self, query: Query, paths: Sequence[str], most: int, time: Time) -> Mapping[str, list[MatchPlace]]:
         finished = self._grep(["--line-number", "--column"], query, paths, time)
-        found: dict[str, list[Place]] = {}
+        found: dict[str, list[MatchPlace]] = {}
         for path, line, column in self._rows(_PLACE, finished):
             if len(rows := found.setdefault(path, [])) < most:
-                rows.append(Place(int(line), int(column)))
+                rows.append(MatchPlace(int(line), int(column)))
         return found
 
     def texts(self, paths: Sequence[str], time: Time) -> Mapping[str, bytes]:
@@ -157,7 +157,7 @@ class GitGrep:
 _RUNAWAY = ("match limit exceeded", "JIT stack limit reached")
 
 
-def _is_regular(entry: Entry) -> bool:
+def _is_regular(entry: TreeEntry) -> bool:
     return not entry.is_link and not entry.is_submodule and not entry.is_lacking_folder
 
 

@@ -22,8 +22,8 @@ from time import monotonic
 from typing import NamedTuple, Protocol
 
 from codecairn.cancel import Cancel
+from codecairn.file_roles import UNSEARCHED_FOLDERS
 from codecairn.paths import Guard, has_control
-from codecairn.roles import UNSEARCHED_FOLDERS
 
 LONGEST_LINE = 500
 """Characters that are shown of a line."""
@@ -79,17 +79,17 @@ class Tally:
     """Files and folders of a commit whose content is not here."""
 
 
-class Place(NamedTuple):
+class MatchPlace(NamedTuple):
     line: int
     column: int
     """Both from 1; a column counts bytes of the line in UTF-8, or as it is where it is in no Unicode encoding."""
 
 
-class Engine(Protocol):
+class GrepEngine(Protocol):
     @property
     def name(self) -> str: ...
     def count(self, query: Query, time: Time) -> Tally: ...
-    def places(self, query: Query, paths: Sequence[str], most: int, time: Time) -> Mapping[str, list[Place]]:
+    def places(self, query: Query, paths: Sequence[str], most: int, time: Time) -> Mapping[str, list[MatchPlace]]:
         """Where the first matches of these files are, `most` of each at most."""
         ...
 
@@ -111,7 +111,7 @@ class Match:
 
 
 @dataclass(frozen=True)
-class Found:
+class GrepResult:
     matches: list[Match]
     total: int
     tally: Tally
@@ -120,8 +120,8 @@ class Found:
 
 
 def search(
-    engine: Engine, guard: Guard, query: Query, offset: int, limit: int, time: Time, around: int | None = None
-) -> Found:
+    engine: GrepEngine, guard: Guard, query: Query, offset: int, limit: int, time: Time, around: int | None = None
+) -> GrepResult:
     """`around` is how many lines before and after a match are given."""
     tally = engine.count(query, time)
     shown = {path: count for path, count in sorted(tally.lines.items()) if _may_show(path, guard)}
@@ -136,7 +136,7 @@ def search(
             matches += matches_in(path, texts[path], here, AROUND if around is None else around)
         else:
             lost += last - first
-    return Found(matches, sum(shown.values()), tally, lost)
+    return GrepResult(matches, sum(shown.values()), tally, lost)
 
 
 def _may_show(path: str, guard: Guard) -> bool:
@@ -161,7 +161,7 @@ def _page(counts: Mapping[str, int], offset: int, limit: int) -> dict[str, tuple
     return page
 
 
-def matches_in(path: str, text: bytes, places: Iterable[Place], around: int = AROUND) -> list[Match]:
+def matches_in(path: str, text: bytes, places: Iterable[MatchPlace], around: int = AROUND) -> list[Match]:
     lines = text.split(b"\n")
     if not lines[-1]:
         lines.pop()
@@ -177,7 +177,7 @@ def _encoding(text: bytes) -> str:
     return "utf-8"
 
 
-def _match(path: str, lines: list[bytes], place: Place, encoding: str, around: int) -> Match:
+def _match(path: str, lines: list[bytes], place: MatchPlace, encoding: str, around: int) -> Match:
     at = place.line - 1
     line = _line(lines[at], encoding)
     column = len(lines[at][: place.column - 1].decode(encoding, "replace"))

@@ -1,7 +1,7 @@
 """One file, whole: from the working tree or out of a commit.
 
 A caller's path is judged twice. The guard judges the name; then the file is opened without trusting that judgement
-(source/opening.py), and the guard judges the place where it really lies. In a commit nothing moves: a link there is
+(source/safe_open.py), and the guard judges the place where it really lies. In a commit nothing moves: a link there is
 followed by its text, under the same rules.
 """
 
@@ -19,10 +19,10 @@ from codecairn.errors import CairnError, Denied, InvalidInput, NotFound, Unreada
 from codecairn.parse.formats import format_of
 from codecairn.parse.language import Language, language_of
 from codecairn.paths import Guard
-from codecairn.source.content import Skip, read_inside, spelled
+from codecairn.source.file_content import Skip, decode_text, read_inside
 from codecairn.source.git import Git
-from codecairn.source.objects import FOLDER, SUBMODULE, Entry, entry_at, read_blob
-from codecairn.text import decoded
+from codecairn.source.git_objects import FOLDER, SUBMODULE, TreeEntry, entry_at, read_blob
+from codecairn.text import decode
 
 LARGEST = 1 << 20
 _MOST_LINKS = 10
@@ -97,7 +97,7 @@ def _denial(path: str, details: str) -> Denied:
 
 
 def _file_text(path: str, raw: bytes, modified: datetime) -> FileText:
-    text = spelled(raw)
+    text = decode_text(raw)
     if text is None:
         raise _not_text(path, Skip.BINARY)
     return FileText(path, *text, len(raw), timestamp(modified))
@@ -118,7 +118,7 @@ def read_at(git: Git, guard: Guard, given: str, commit: str, cancel: Cancel) -> 
     return _file_text(path, raw, _last_change(git, place, commit, cancel))
 
 
-def _follow_links(git: Git, guard: Guard, path: str, commit: str, cancel: Cancel) -> tuple[str, Entry]:
+def _follow_links(git: Git, guard: Guard, path: str, commit: str, cancel: Cancel) -> tuple[str, TreeEntry]:
     """Where a path leads in a commit, links followed."""
     place = path
     for _ in range(_MOST_LINKS):
@@ -127,7 +127,7 @@ def _follow_links(git: Git, guard: Guard, path: str, commit: str, cancel: Cancel
             raise NotFound("File not found", path=path, ref=commit)
         if not entry.is_link:
             return place, entry
-        target = decoded(read_blob(git, entry.id, cancel))
+        target = decode(read_blob(git, entry.id, cancel))
         place = posixpath.normpath(posixpath.join(posixpath.dirname(place), target))
         if place.startswith(("/", "..")):
             raise _denial(path, _OUTSIDE)
@@ -152,14 +152,14 @@ _LAST_SECOND = 253_402_300_799
 """The last that a date can say; a commit can claim a later one."""
 
 
-class Extent(NamedTuple):
+class LineRange(NamedTuple):
     """Lines of a file, counted from 1, the last one included."""
 
     first: int
     last: int
 
 
-def extent_of(file: FileText, start: int | None, end: int | None) -> Extent:
+def extent_of(file: FileText, start: int | None, end: int | None) -> LineRange:
     count = len(file.lines)
     first, last = start or 1, min(end or count, count)
     if first > max(count, 1) or (end is not None and end < first):
@@ -167,10 +167,10 @@ def extent_of(file: FileText, start: int | None, end: int | None) -> Extent:
             f"Invalid line range: {first}-{end or ''}", param="startLine", path=file.path, lines=count,
             remedy=f"Lines count from 1 to {count}; startLine may not lie behind endLine.",
         )  # fmt: skip
-    return Extent(first, last)
+    return LineRange(first, last)
 
 
-def numbered(lines: list[str], first: int) -> str:
+def number_lines(lines: list[str], first: int) -> str:
     """Each line behind its number and a tab."""
     width = len(str(first + len(lines)))
     return "".join(f"{number:>{width}}\t{line}" for number, line in enumerate(lines, first))

@@ -21,11 +21,11 @@ from tempfile import TemporaryFile
 from codecairn import config
 from codecairn.cache import Cache
 from codecairn.errors import CairnError, InvalidPattern
-from codecairn.files.grep import Place, Query, Tally, Time
+from codecairn.file_roles import UNSEARCHED_FOLDERS
+from codecairn.files.grep import MatchPlace, Query, Tally, Time
 from codecairn.paths import BLOCKED_NAMES, BLOCKED_PATTERNS, Guard, has_control
-from codecairn.roles import UNSEARCHED_FOLDERS
 from codecairn.source import process
-from codecairn.source.content import Skip, read_text
+from codecairn.source.file_content import Skip, read_text
 from codecairn.source.process import Finished
 
 LARGEST_SHOWN = 1 << 26
@@ -115,12 +115,12 @@ class Ripgrep:
         for pattern in (*sorted(BLOCKED_NAMES), *BLOCKED_PATTERNS, *self.guard.extra):
             yield f"--iglob=!{pattern}"
 
-    def places(self, query: Query, paths: Sequence[str], most: int, time: Time) -> Mapping[str, list[Place]]:
+    def places(self, query: Query, paths: Sequence[str], most: int, time: Time) -> Mapping[str, list[MatchPlace]]:
         telling = ["--line-number", "--column", "--with-filename", "--max-columns=1", f"--max-count={most}"]
         finished = self._run(telling, query, [f"./{path}" for path in paths], time)
-        found: dict[str, list[Place]] = {}
+        found: dict[str, list[MatchPlace]] = {}
         for path, line, column in _PLACE.findall(finished.output):
-            found.setdefault(path.decode("utf-8", "replace"), []).append(Place(int(line), int(column)))
+            found.setdefault(path.decode("utf-8", "replace"), []).append(MatchPlace(int(line), int(column)))
         return found
 
     def texts(self, paths: Sequence[str], time: Time) -> Mapping[str, bytes]:

@@ -3,6 +3,6 @@
 from codecairn.history.blame import blame
 from codecairn.history.diff import diff
 from codecairn.history.log import log
-from codecairn.history.page import blame_page, commit_page, diff_page
+from codecairn.history.pages import blame_page, commit_page, diff_page
 
 __all__ = ["blame", "blame_page", "commit_page", "diff", "diff_page", "log"]

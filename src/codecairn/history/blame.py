@@ -15,13 +15,13 @@ from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, InvalidInput, NotFound
 from codecairn.parse.formats import fence
 from codecairn.paths import Guard
-from codecairn.source.failures import REPAIR, damage, failure, lacks_objects
 from codecairn.source.git import Git, Layout, WorkingTree
-from codecairn.source.objects import read_blob
-from codecairn.source.opening import open_plain
+from codecairn.source.git_errors import REPAIR, damage, failure, lacks_objects
+from codecairn.source.git_objects import read_blob
 from codecairn.source.process import Finished
 from codecairn.source.refs import resolve
-from codecairn.text import decoded
+from codecairn.source.safe_open import open_plain
+from codecairn.text import decode
 from codecairn.types import Blame, BlameCommit, BlameLine
 
 _NOT_FOLLOWED = (
@@ -196,7 +196,7 @@ def _not_a_file(path: str) -> InvalidInput:
 def _kind_in_commit(git: Git, path: str, revision: str, cancel: Cancel) -> str:
     """blob, tree or commit (a submodule); empty where the commit has no such path, or there is no commit."""
     listed = git.run("ls-tree", "-z", "--end-of-options", revision, "--", path, cancel=cancel)
-    words = decoded(listed.output).partition("\t")[0].split(" ")
+    words = decode(listed.output).partition("\t")[0].split(" ")
     return words[1] if listed.status == 0 and len(words) > 1 else ""
 
 
@@ -206,7 +206,7 @@ def _bodies(git: Git, hashes: list[str], cancel: Cancel) -> dict[str, str]:
         return {}
     asked = ["log", "--no-walk=unsorted", "--no-show-signature", "--encoding=UTF-8", "-z", "--format=%H%n%b"]
     finished = git.run(*asked, "--end-of-options", *hashes, "--", cancel=cancel)
-    records = (each.partition("\n") for each in decoded(finished.output).split("\0"))
+    records = (each.partition("\n") for each in decode(finished.output).split("\0"))
     return {hash_: _RULE_AT_END.sub("", _TRAILER.sub("", body)).strip() for hash_, _, body in records}
 
 
@@ -237,7 +237,7 @@ class _Facts:
 
 def _origin(layout: Layout, guard: Guard, path: str, name: str) -> str | None:
     """The other file a line was written in, seen from the project; a hidden one, or one outside, is not named."""
-    prefix = decoded(os.fsencode(layout.prefix))
+    prefix = decode(os.fsencode(layout.prefix))
     old_path = name.removeprefix(prefix)
     is_named = name.startswith(prefix) and old_path != path and not guard.blocks(old_path)
     return old_path if is_named else None
@@ -250,16 +250,16 @@ def _parse(output: bytes, commits: dict[str, _Facts], origin_of: Callable[[str],
             origin = origin_of(facts.fields.get("filename", ""))
             yield BlameLine(
                 line=number, hash=hash_, author=facts.fields.get("author", ""), date=facts.date,
-                content=decoded(raw[1:]).removesuffix("\r"), origin_path=origin,
+                content=decode(raw[1:]).removesuffix("\r"), origin_path=origin,
                 origin_line=line_then if origin else None,
             )  # fmt: skip
             hash_ = ""
         elif not hash_ and raw:
-            parts = decoded(raw).split()
+            parts = decode(raw).split()
             hash_, line_then, number = parts[0], int(parts[1]), int(parts[2])
             facts = commits.setdefault(hash_, _Facts())
         elif raw:
-            key, _, value = decoded(raw).partition(" ")
+            key, _, value = decode(raw).partition(" ")
             facts.fields[key] = _unquote(value) if key == "filename" else value
 
 
@@ -268,7 +268,7 @@ def _unquote(name: str) -> str:
     if not (name.startswith('"') and name.endswith('"')):
         return name
     spelled = name[1:-1].encode("utf-8", "surrogatepass")
-    return decoded(re.sub(rb"\\([0-7]{3}|.)", lambda found: _character(found[1]), spelled))
+    return decode(re.sub(rb"\\([0-7]{3}|.)", lambda found: _character(found[1]), spelled))
 
 
 def _character(spelled: bytes) -> bytes:

@@ -17,9 +17,9 @@ from codecairn.cache import Cache
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError
 from codecairn.paths import Guard
-from codecairn.source.failures import output_of
 from codecairn.source.git import Git
-from codecairn.text import decoded
+from codecairn.source.git_errors import output_of
+from codecairn.text import decode
 
 MOST_COMMITS = 1000
 _LONGEST_AGO_S = 365 * 86_400
@@ -84,7 +84,7 @@ def _churn(output: bytes, guard: Guard, *, is_whole: bool) -> Churn:
 def _commits(output: bytes) -> list[tuple[int, list[str]]]:
     """Each is printed as NUL, its time, NUL, a line end, and its files with a NUL behind each."""
     commits: list[tuple[int, list[str]]] = []
-    tokens = iter(decoded(output).split("\0"))
+    tokens = iter(decode(output).split("\0"))
     for token in tokens:
         if token:
             commits[-1][1].append(token.removeprefix("\n"))

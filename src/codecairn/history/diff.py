@@ -22,12 +22,20 @@ from codecairn.errors import CairnError, NotARepository
 from codecairn.history.log import STATUS, hides
 from codecairn.parse.formats import fence
 from codecairn.paths import Guard, printable
-from codecairn.source.failures import REPAIR, damage, failure, in_pieces, lacks_objects, listed, object_named
 from codecairn.source.git import Git, Layout
-from codecairn.source.objects import FOLDER, tree_changes, worktree_changes
+from codecairn.source.git_errors import (
+    REPAIR,
+    damage,
+    failure,
+    lacks_objects,
+    missing_object,
+    name_first_few,
+    run_in_pieces,
+)
+from codecairn.source.git_objects import FOLDER, tree_changes, worktree_changes
 from codecairn.source.process import Finished
 from codecairn.source.refs import resolve
-from codecairn.text import binary_kind, decoded, one_line
+from codecairn.text import binary_kind, decode, one_line
 from codecairn.types import Diff, DiffSummary, FileDiff, FileStatus
 
 LARGE_DIFF_LINES = 1000
@@ -82,7 +90,7 @@ def diff(git: Git, guard: Guard, query: DiffQuery, cancel: Cancel) -> Diff:
         if finished.status != 0 and not finished.stopped_early and lacks_objects(finished):
             found = _around_gaps(git, guard, query, sides, layout, path, attempt, cancel)
             if not found.files:
-                raise damage(finished, f"{found.notes[-1]} ({object_named(finished)})")
+                raise damage(finished, f"{found.notes[-1]} ({missing_object(finished)})")
             return found
     if finished.status != 0 and not finished.stopped_early:
         raise failure(finished)
@@ -130,11 +138,11 @@ def _around_gaps(
     """The files that can be compared, and the names of those that cannot."""
     paths, lacking = _paths_that_differ(git, sides, layout, cancel)
     wanted = [each for each in paths if path is None or each == path or each.startswith(f"{path}/")]
-    pieces = in_pieces(wanted, attempt, frozenset({0}))
+    pieces = run_in_pieces(wanted, attempt, frozenset({0}))
     summarised = query.summary or any(each.stopped_early for each in pieces.finished)
     found = _value([each.output for each in pieces.finished], sides, guard, summarised=summarised, asked=True)
     unread = [each for each in (*pieces.lacking, *lacking) if not guard.blocks(each.rstrip("/"))]
-    said = f"Not compared, as the repository lacks their objects: {listed(unread)}. {REPAIR}"
+    said = f"Not compared, as the repository lacks their objects: {name_first_few(unread)}. {REPAIR}"
     return msgspec.structs.replace(found, notes=[*found.notes, _NO_RENAMES, *([said] if unread else [])])
 
 
@@ -269,11 +277,11 @@ def _entry(fields: _Fields) -> _Entry:
     row = fields.take()
     found = _RAW.fullmatch(row)
     if found is None:
-        raise CairnError(f"git listed a change in a form not known here: {printable(decoded(row))}")
-    status, path, old_path = STATUS.get(decoded(found[3]), "modified"), decoded(fields.take()), None
+        raise CairnError(f"git listed a change in a form not known here: {printable(decode(row))}")
+    status, path, old_path = STATUS.get(decode(found[3]), "modified"), decode(fields.take()), None
     if status in ("renamed", "copied"):
-        old_path, path = path, decoded(fields.take())
-    return _Entry(status, path, old_path, decoded(found[1]), decoded(found[2]))
+        old_path, path = path, decode(fields.take())
+    return _Entry(status, path, old_path, decode(found[1]), decode(found[2]))
 
 
 def _with_counts(entry: _Entry, fields: _Fields) -> _Entry | None:
@@ -283,8 +291,8 @@ def _with_counts(entry: _Entry, fields: _Fields) -> _Entry | None:
     row = fields.take()
     found = _COUNTS.fullmatch(row)
     if found is None and row:
-        raise CairnError(f"git counted lines in a form not known here: {printable(decoded(row))}")
-    if found is None or decoded(found[3]) != ("" if entry.old_path else entry.path):
+        raise CairnError(f"git counted lines in a form not known here: {printable(decode(row))}")
+    if found is None or decode(found[3]) != ("" if entry.old_path else entry.path):
         fields.at = start
         return None
     if entry.old_path:  # both names follow
@@ -349,7 +357,7 @@ def _file(entry: _Entry, hunks: str | None) -> FileDiff:
 def _with_hunks(entries: list[_Entry], patch: bytes) -> list[_Entry]:
     """Patches come in the order of the list, so no file name has to be read back."""
     starts = [found.start() for found in _FILE_HEADER.finditer(patch)]
-    patches = (decoded(patch[a:b]) for a, b in pairwise([*starts, len(patch)]))
+    patches = (decode(patch[a:b]) for a, b in pairwise([*starts, len(patch)]))
     return [replace(entry, hunks="".join(map(_without_header, islice(patches, entry.patches)))) for entry in entries]
 
 

@@ -12,11 +12,11 @@ from codecairn.cancel import Cancel
 from codecairn.errors import InvalidInput, NotFound
 from codecairn.history import dates
 from codecairn.paths import Guard, has_control, printable
-from codecairn.source.failures import REPAIR, failure, lacks_objects, listed, object_named, output_of
 from codecairn.source.git import Git, Layout
+from codecairn.source.git_errors import REPAIR, failure, lacks_objects, missing_object, name_first_few, output_of
 from codecairn.source.refs import resolve
-from codecairn.text import decoded
-from codecairn.types import Commit, CommitList, FileChange, FileStatus
+from codecairn.text import decode
+from codecairn.types import Commit, CommitFileChange, CommitList, FileStatus
 
 # Every field ends in NUL, the one byte that no message, name or path can hold.
 _FORMAT = "--format=tformat:%x00%H%x00%P%x00%aN%x00%aE%x00%aI%x00%ct%x00%s%x00%b%x00"
@@ -151,7 +151,7 @@ def _follow(
     over: what one brought in looks like a new file, and git would follow that to whatever resembles it. Names are
     asked for whole, as --relative cuts the start off a name from outside the folder."""
     wanted = bounds.skip + query.count + 1
-    folder = decoded(os.fsencode(layout.prefix))
+    folder = decode(os.fsencode(layout.prefix))
 
     def choose(output: bytes) -> list[_Record]:
         return [each for each in _records(output, layout.short, guard, folder) if _matches(each, query, bounds)]
@@ -208,7 +208,7 @@ def _run(
     alone = git.run(*names, *without, cancel=cancel)
     if not lacks_objects(alone):
         return _with_files(git, output_of(alone), without, cancel)
-    ends = f"History ends here: object {object_named(alone)} cannot be read. {REPAIR}"
+    ends = f"History ends here: object {missing_object(alone)} cannot be read. {REPAIR}"
     if not alone.output:  # right behind the first commit
         first = [option for option in without if option != "--skip=0" and not option.startswith("--max-count=")]
         alone = git.run(*names, "--no-walk", *first, cancel=cancel)
@@ -227,10 +227,10 @@ def _with_files(git: Git, hashes: bytes, asked: list[str], cancel: Cancel) -> tu
         shown = [*_COMMAND, "--no-renames", *options, "--no-walk"]
         one = git.run(*shown, _FILES, "--end-of-options", hash_, *pathspec, cancel=cancel)
         if one.status != 0 and lacks_objects(one):
-            unknown.append(f"{hash_[:12]} ({object_named(one)[:12]} cannot be read)")
+            unknown.append(f"{hash_[:12]} ({missing_object(one)[:12]} cannot be read)")
             one = git.run(*shown, "--no-patch", "--end-of-options", hash_, cancel=cancel)
         output += one.output
-    said = f"The files that these commits changed cannot be told: {listed(unknown)}. {REPAIR}"
+    said = f"The files that these commits changed cannot be told: {name_first_few(unknown)}. {REPAIR}"
     return bytes(output), [_NO_RENAMES, *([said] if unknown else [])]
 
 
@@ -244,7 +244,7 @@ class _Record:
 
 def _records(output: bytes, short: int, guard: Guard, folder: str = "") -> Iterator[_Record]:
     """Each commit printed, with names seen from `folder`; the last may be cut off, where git was stopped."""
-    tokens = iter(decoded(output).split("\0"))
+    tokens = iter(decode(output).split("\0"))
     for token in tokens:
         if not token.strip():
             continue
@@ -257,15 +257,15 @@ def _records(output: bytes, short: int, guard: Guard, folder: str = "") -> Itera
         yield _Record(commit, int(fields[4] or 0), outside=bool(changes) and not inside)
 
 
-def _from_folder(folder: str, change: FileChange) -> FileChange:
+def _from_folder(folder: str, change: CommitFileChange) -> CommitFileChange:
     path, old_path = change.path.removeprefix(folder), change.old_path
     if old_path is not None and not old_path.startswith(folder):
         # It did not move within the folder: it came.
-        return FileChange(path=path, status="added")
-    return FileChange(path=path, status=change.status, old_path=old_path and old_path.removeprefix(folder))
+        return CommitFileChange(path=path, status="added")
+    return CommitFileChange(path=path, status=change.status, old_path=old_path and old_path.removeprefix(folder))
 
 
-def _commit(hash_: str, fields: list[str], files: list[FileChange], short: int, guard: Guard) -> Commit:
+def _commit(hash_: str, fields: list[str], files: list[CommitFileChange], short: int, guard: Guard) -> Commit:
     parents, author, email, date, _, subject, body = fields
     visible = [change for change in files if not hides(guard, change.path, change.old_path)]
     return Commit(
@@ -275,16 +275,16 @@ def _commit(hash_: str, fields: list[str], files: list[FileChange], short: int, 
     )  # fmt: skip
 
 
-def _changes(tokens: Iterator[str]) -> list[FileChange]:
+def _changes(tokens: Iterator[str]) -> list[CommitFileChange]:
     """Status and path tokens, up to the empty one that ends a commit; an empty one stands before them too."""
-    changes: list[FileChange] = []
+    changes: list[CommitFileChange] = []
     next(tokens, None)
     while mark := next(tokens, "").strip():
         status, first = STATUS.get(mark[0], "modified"), next(tokens, "")
         if status in ("renamed", "copied"):
-            changes.append(FileChange(path=next(tokens, ""), status=status, old_path=first))
+            changes.append(CommitFileChange(path=next(tokens, ""), status=status, old_path=first))
         else:
-            changes.append(FileChange(path=first, status=status))
+            changes.append(CommitFileChange(path=first, status=status))
     return changes
 
 

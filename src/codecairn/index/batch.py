@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from codecairn.index.digest import Outcome
 from codecairn.index.run import Run
-from codecairn.source.content import Skip
-from codecairn.store.index import Entry
+from codecairn.source.file_content import Skip
+from codecairn.store.database import Entry
+from codecairn.store.file_version import FileVersion, Stat
 from codecairn.store.lexical import Writing
-from codecairn.store.version import FileVersion, Stat
 from codecairn.store.writer import Content, Vectors
 
 UNCHANGED = "unchanged"
@@ -101,7 +101,7 @@ class Batch:
         if versions or revived:
             self._writing.commit()
         if revived:
-            self._run.target.writer.searchable(revived)
+            self._run.target.writer.mark_searchable(revived)
         vectors = self._run.target.vectors
         return vectors.of(versions) if vectors is not None else None
 

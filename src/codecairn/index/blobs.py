@@ -6,22 +6,22 @@ from collections.abc import Iterator, Mapping
 
 from codecairn.index.batch import Batch
 from codecairn.index.digest import LARGEST_FILE, Outcome, reader_version
-from codecairn.index.pool import jobs_for
 from codecairn.index.run import Run
+from codecairn.index.worker_pool import jobs_for
 from codecairn.parse.language import languages
-from codecairn.source.content import Skip
-from codecairn.source.failures import listed
-from codecairn.source.objects import Blob, Entry, Missing, TooLarge, blobs
-from codecairn.store import index as store_index
-from codecairn.store.overlays import NO_STAMP
-from codecairn.store.version import version_id
+from codecairn.source.file_content import Skip
+from codecairn.source.git_errors import name_first_few
+from codecairn.source.git_objects import Blob, Missing, TooLarge, TreeEntry, blobs
+from codecairn.store import database as store_index
+from codecairn.store.file_version import version_id
+from codecairn.store.ref_writer import NO_STAMP
 from codecairn.store.writer import Content
 
 _ROUND_BYTES = 8 << 20
 """Of blobs in memory at a time."""
 
 
-def read_entries(run: Run, prefix: str, entries: Mapping[str, Entry], *, on_branch: bool = False) -> Content:
+def read_entries(run: Run, prefix: str, entries: Mapping[str, TreeEntry], *, on_branch: bool = False) -> Content:
     """Read these entries, by path, for a layer to name; versions that were not known are written, and unseen."""
     known = {} if run.anew else _find_known(run, prefix, entries)
     unread = {path: entry for path, entry in entries.items() if path not in known}
@@ -37,7 +37,7 @@ def read_entries(run: Run, prefix: str, entries: Mapping[str, Entry], *, on_bran
         return batch.finish()
 
 
-def _find_known(run: Run, prefix: str, entries: Mapping[str, Entry]) -> dict[str, int]:
+def _find_known(run: Run, prefix: str, entries: Mapping[str, TreeEntry]) -> dict[str, int]:
     """The versions that these very contents have, as they would be read today."""
     pairs = {prefix + path: bytes.fromhex(entry.id) for path, entry in entries.items()}
     found = {}
@@ -47,7 +47,7 @@ def _find_known(run: Run, prefix: str, entries: Mapping[str, Entry]) -> dict[str
     return found
 
 
-def _digest(run: Run, prefix: str, entries: Mapping[str, Entry]) -> Iterator[Outcome]:
+def _digest(run: Run, prefix: str, entries: Mapping[str, TreeEntry]) -> Iterator[Outcome]:
     algorithm = run.algorithm()
     done = 0
     for contents in _rounds(run, entries):
@@ -55,14 +55,14 @@ def _digest(run: Run, prefix: str, entries: Mapping[str, Entry]) -> Iterator[Out
         for path in sorted(contents.keys() - readable.keys()):
             yield Outcome(path, reason=_reason(contents[path]))
         _warn(run, sorted(path for path, blob in contents.items() if isinstance(blob, Missing)))
-        jobs = jobs_for(run.source.root, prefix, algorithm, readable, run.known_at(prefix, readable), readable)
+        jobs = jobs_for(run.source.root, prefix, algorithm, readable, run.versions_at(prefix, readable), readable)
         for outcome in run.workers.outcomes(jobs, run.cancel) if jobs else ():
             done += 1
             run.progress(done, len(entries), outcome.path)
             yield outcome
 
 
-def _rounds(run: Run, entries: Mapping[str, Entry]) -> Iterator[dict[str, Blob]]:
+def _rounds(run: Run, entries: Mapping[str, TreeEntry]) -> Iterator[dict[str, Blob]]:
     paths: dict[str, list[str]] = {}
     for path, entry in entries.items():
         paths.setdefault(entry.id, []).append(path)
@@ -80,7 +80,8 @@ def _rounds(run: Run, entries: Mapping[str, Entry]) -> Iterator[dict[str, Blob]]
 def _warn(run: Run, lacking: list[str]) -> None:
     if lacking:
         run.report.warnings.append(
-            f"The repository lacks the content of {listed(lacking)}: it is a partial clone, or damaged. Fetch it "
+            f"The repository lacks the content of {name_first_few(lacking)}: "
+            "it is a partial clone, or damaged. Fetch it "
             "yourself (git fetch --refetch --no-filter), or run `git fsck`; then index with force"
         )
 

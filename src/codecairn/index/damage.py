@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from codecairn.errors import VersionDamaged
 from codecairn.paths import printable
-from codecairn.store.index import IndexStore
+from codecairn.store.database import IndexStore
 
 if TYPE_CHECKING:
     from codecairn.index.embedding import Vectors
@@ -41,7 +41,7 @@ class Damage:
         return bool(self._paths)
 
     @property
-    def hidden(self) -> Callable[[str], bool]:
+    def path_filter(self) -> Callable[[str], bool]:
         """Whether a file may not be shown, or is damaged here. Equal to another one that says the same."""
         return Hidden(self._blocks, self._paths) if self._paths else self._blocks
 
@@ -59,7 +59,7 @@ class Damage:
     def mend(self, store: IndexStore, vectors: Vectors | None) -> None:
         """Look at everything that is kept, and give up what is damaged, so that the run that follows makes it anew;
         its files are left out until then."""
-        lost = store.damaged()
+        lost = store.find_damage()
         if lost:
             log.warning("%d file versions in the index are damaged; they are read anew", len(lost))
             with self._lock:

@@ -10,27 +10,27 @@ from pathlib import Path
 from blake3 import blake3
 from msgspec import Struct
 
-from codecairn.index.patterns import tags_of
+from codecairn.index.domain_patterns import tags_of
 from codecairn.parse.chunks import own_lines
 from codecairn.parse.deadline import SlowParse
 from codecairn.parse.documents import extract_text
+from codecairn.parse.extract import extract
 from codecairn.parse.facts import FileFacts
 from codecairn.parse.language import Language, language_of, languages
-from codecairn.parse.tags import extract
 from codecairn.parse.version import extractor_version
-from codecairn.source.content import Found, Skip, classify, plain, read_text, text_of
-from codecairn.store.version import (
+from codecairn.source.file_content import ListedFile, Skip, classify, indexable_text, read_text, unix_lines
+from codecairn.store.file_version import (
     LINES,
     ChunkRow,
     FileVersion,
     Links,
     Stat,
     SymbolRow,
-    packed,
-    packed_links,
+    compress,
+    pack_links,
     version_id,
 )
-from codecairn.words import ANALYSIS, analysed_identifiers, identifiers
+from codecairn.words import ANALYSIS, analyse_identifiers, identifiers
 
 DIGEST = 3
 """Raised whenever this module keeps anything else of the same facts."""
@@ -62,16 +62,16 @@ def digest(root: Path, prefix: str, path: str, known: Collection[int] = (), algo
     content = read_text(root, path, LARGEST_FILE)
     if isinstance(content, Skip):
         return Outcome(path, reason=content.reason)
-    stat = lasting(content.found, now_ns)
+    stat = lasting_stamp(content.found, now_ns)
     return _take_apart(prefix, path, content.raw, content.text, known, algorithm, stat)
 
 
 def digest_blob(prefix: str, path: str, data: bytes, known: Collection[int] = (), algorithm: str = "sha1") -> Outcome:
     """The same for what git has under a path."""
-    text = text_of(data)
+    text = indexable_text(data)
     if text is None:
         return Outcome(path, reason=Skip.BINARY)
-    return _take_apart(prefix, path, plain(data), text, known, algorithm, (0, 0, 0, 0))
+    return _take_apart(prefix, path, unix_lines(data), text, known, algorithm, (0, 0, 0, 0))
 
 
 def _take_apart(
@@ -96,7 +96,7 @@ def reader_version(language: Language | None) -> str:
     return f"{extractor_version(language.data.name if language else 'document')}.{ANALYSIS}.{DIGEST}"
 
 
-def all_readers() -> str:
+def reader_versions() -> str:
     """One text that changes whenever anything would be read otherwise."""
     return blake3("\n".join(map(reader_version, (None, *languages().values()))).encode()).hexdigest(16)
 
@@ -106,7 +106,7 @@ def blob_id(raw: bytes, algorithm: str) -> bytes:
     return hashlib.new(algorithm, b"blob %d\0" % len(raw) + raw, usedforsecurity=False).digest()
 
 
-def lasting(found: Found, now_ns: int) -> Stat:
+def lasting_stamp(found: ListedFile, now_ns: int) -> Stat:
     """The stamp to know a file by that was looked at after `now_ns`; none that lasts where the file may have changed
     again within the clock's grain, unnoticed. A writer may set back the one time, never both."""
     is_young = any(
@@ -125,14 +125,14 @@ def version_of(id_: int, path: str, blob: bytes, source: bytes, language: Langua
     return FileVersion(
         id=id_, path=path, blob=blob, language=facts.language, package=facts.package, lines=facts.lines,
         size=len(source), error_nodes=facts.error_nodes, complaint=_complaint(facts),
-        symbols=_symbols(facts, source), chunks=chunks, text=packed(source),
-        links=packed_links(Links(facts.sites, facts.imports, facts.bindings)),
+        symbols=_symbols(facts, source), chunks=chunks, text=compress(source),
+        links=pack_links(Links(facts.sites, facts.imports, facts.bindings)),
         terms=_pack_lines(terms), uses=_pack_lines(uses), head=_head(facts, lines),
     )  # fmt: skip
 
 
 def _pack_lines(lines: list[str]) -> bytes:
-    return packed(LINES.join(lines).encode("utf-8", "replace"))
+    return compress(LINES.join(lines).encode("utf-8", "replace"))
 
 
 def _symbols(facts: FileFacts, source: bytes) -> list[SymbolRow]:
@@ -152,7 +152,7 @@ def _chunks(facts: FileFacts, lines: list[str]) -> tuple[list[ChunkRow], list[st
     titles = facts.titles or [""] * len(facts.chunks)
     for number, (each, own, title) in enumerate(zip(facts.chunks, own_lines(facts.chunks), titles, strict=True)):
         found = identifiers("\n".join("\n".join(lines[first - 1 : last]) for first, last in own))
-        terms.append(analysed_identifiers(found))
+        terms.append(analyse_identifiers(found))
         uses.append(" ".join(sorted(set(found))))
         rows.append(ChunkRow(number, each.start_line, each.end_line, each.symbol, title, terms[-1].count(" ") + 1))
     return rows, terms, uses

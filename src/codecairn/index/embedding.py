@@ -19,10 +19,10 @@ from codecairn.embed.encoder import Encoder, Passage
 from codecairn.errors import EncoderFailed
 from codecairn.parse.chunks import own_lines
 from codecairn.parse.facts import Chunk
-from codecairn.store.index import IndexStore
-from codecairn.store.segments import Placed, Segment, Segments
+from codecairn.store.database import IndexStore
+from codecairn.store.file_version import FileVersion, decompress, unpack_lines
+from codecairn.store.vector_segments import Placement, Segment, Segments
 from codecairn.store.vectors import VectorFiles
-from codecairn.store.version import FileVersion, unpacked, unpacked_lines
 
 _SLICE = 512
 """Passages between two looks at whether the run was cancelled, and two steps of what is kept."""
@@ -44,7 +44,7 @@ class Vectors:
     def mend(self) -> None:
         """Forget rows that are not what was written; they are made again with what is missing."""
         for each in self._segments.all():
-            if damaged := self._files.damaged(each).tolist():
+            if damaged := self._files.find_damage(each).tolist():
                 self._segments.forget_rows(each, damaged)
 
     def _heal(self) -> None:
@@ -54,11 +54,11 @@ class Vectors:
                 self._segments.drop(each)  # half of it is lost, or a copy was never finished
         self._files.sweep(each.number for each in segments)
 
-    def of(self, versions: Sequence[FileVersion]) -> tuple[Segment, list[Placed]] | None:
+    def of(self, versions: Sequence[FileVersion]) -> tuple[Segment, list[Placement]] | None:
         """Rows for versions on their way in, to be published with them; None where they are to follow."""
         return self._encode(versions) if self._encoder.is_quick and versions else None
 
-    def _encode(self, versions: Sequence[FileVersion]) -> tuple[Segment, list[Placed]]:
+    def _encode(self, versions: Sequence[FileVersion]) -> tuple[Segment, list[Placement]]:
         segment = self._segments.open(self._encoder.name, self._encoder.dimensions)
         passages = [passage for version in versions for passage in passages_of(version, self._encoder)]
         if passages:
@@ -67,7 +67,7 @@ class Vectors:
         counts = [len(version.chunks) for version in versions]
         ends = np.cumsum(counts) + segment.rows
         return segment, [
-            Placed(version.id, int(end) - count, count)
+            Placement(version.id, int(end) - count, count)
             for version, count, end in zip(versions, counts, ends, strict=True)
         ]
 
@@ -101,17 +101,17 @@ class Vectors:
             if each.encoder != self._encoder.name:
                 self._segments.drop(each)
             elif each.rows > _LEAST_TO_COMPACT:
-                kept = self._segments.kept(each)
+                kept = self._segments.placements(each)
                 if sum(placed.rows for placed in kept) * 2 < each.rows:
                     self._compact(each, kept)
 
-    def _compact(self, old: Segment, kept: list[Placed]) -> None:
+    def _compact(self, old: Segment, kept: list[Placement]) -> None:
         new = self._segments.begin(old)
         self._segments.replace(old, new, self._files.copy(old, kept, self._files, new))
 
 
 def passages_of(version: FileVersion, encoder: Encoder) -> Iterator[Passage]:
-    terms = unpacked_lines(version.terms)
+    terms = unpack_lines(version.terms)
     texts = _texts(version) if encoder.reads_text else [""] * len(version.chunks)
     for chunk, term, text in zip(version.chunks, terms, texts, strict=False):
         name = version.symbols[chunk.symbol].path if chunk.symbol >= 0 else chunk.title
@@ -120,7 +120,7 @@ def passages_of(version: FileVersion, encoder: Encoder) -> Iterator[Passage]:
 
 def _texts(version: FileVersion) -> list[str]:
     """The lines of each chunk that are in no chunk inside it, less the empty ones at its end."""
-    lines = unpacked(version.text).decode("utf-8", "replace").split("\n")
+    lines = decompress(version.text).decode("utf-8", "replace").split("\n")
     chunks = [Chunk(each.start_line, each.end_line, each.symbol) for each in version.chunks]
     return ["\n".join(_lines_in(lines, ranges)).rstrip("\n") for ranges in own_lines(chunks)]
 

@@ -17,20 +17,20 @@ from functools import cached_property
 from typing import Any
 
 from codecairn.errors import CairnError, Cancelled
+from codecairn.file_roles import is_test
 from codecairn.index.blobs import read_entries
-from codecairn.index.digest import all_readers
-from codecairn.index.overlays import drop_gone
+from codecairn.index.digest import reader_versions
+from codecairn.index.ref_use import drop_gone
 from codecairn.index.run import Report, Run
-from codecairn.roles import is_test
-from codecairn.source.failures import listed as names
+from codecairn.source.commit_listing import RULE_NAMES, TreeSieve, rule_files, sieve_of
 from codecairn.source.git import OBJECT_ID
-from codecairn.source.objects import FOLDER, Entry, tree, tree_changes
+from codecairn.source.git_errors import name_first_few as names
+from codecairn.source.git_objects import FOLDER, TreeEntry, tree, tree_changes
 from codecairn.source.refs import Tip, default_branch, is_repository, tips
-from codecairn.source.trees import RULE_NAMES, TreeSieve, rule_files, sieve_of
-from codecairn.store.index import differing_paths
+from codecairn.store.database import differing_paths
 from codecairn.store.layers import Layer, Scope
-from codecairn.store.overlays import OverlayWriter
-from codecairn.store.view import View, viewing
+from codecairn.store.ref_writer import RefWriter
+from codecairn.store.view import View, open_view
 
 log = logging.getLogger("codecairn.index")
 
@@ -39,7 +39,7 @@ log = logging.getLogger("codecairn.index")
 class _Change:
     """The change of a layer: entries of a tree to index, and paths that are no more."""
 
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, TreeEntry]
     gone: frozenset[str]
     rules: dict[str, str]
     excluded: dict[str, int]
@@ -79,11 +79,11 @@ class Refs:
         self._git = run.source.git
         self._scope = Scope(self._git.layout(run.cancel).prefix, run.options.tests, run.options.vendor)
         self._store = run.store
-        self._writer = OverlayWriter(run.store)
+        self._writer = RefWriter(run.store)
 
     @cached_property
     def _readers(self) -> str:
-        return all_readers()
+        return reader_versions()
 
     def keep_up(self, also: Collection[str] = frozenset()) -> None:
         """The base, the branch that is checked out, what was indexed before and has moved, and these."""
@@ -144,8 +144,8 @@ class Refs:
         change = self._whole(tip)
         content = read_entries(self._run, self._scope.prefix, change.entries)
         facts = self._facts(tip, change)
-        base = self._writer.found_base(self._scope, tip.name, content, **facts)
-        with viewing(self._store, self._run.target.lexical, str(self._run.source.root), self._is_blocked) as folder:
+        base = self._writer.create_base(self._scope, tip.name, content, **facts)
+        with open_view(self._store, self._run.target.lexical, str(self._run.source.root), self._is_blocked) as folder:
             return self._finish(base, folder, differing_paths(self._store, base, folder.layer) if folder else ())
 
     def _move(self, base: Layer, tip: Tip) -> Layer:
@@ -211,7 +211,7 @@ class Refs:
         sieve = self._sieve(base.rules)
         for change in changes:
             if change.id:
-                sieve.take_entry(Entry(change.path, change.mode, change.id, None))
+                sieve.take_entry(TreeEntry(change.path, change.mode, change.id, None))
         entries = self._filter(sieve)
         paths = {change.path.removeprefix(prefix) for change in changes}
         return _Change(entries, frozenset(paths - entries.keys()), base.rules, {})
@@ -230,7 +230,7 @@ class Refs:
         source, scope = self._run.source, self._scope
         return sieve_of(self._git, scope.prefix, source.guard, rules, self._run.cancel)
 
-    def _filter(self, sieve: TreeSieve) -> dict[str, Entry]:
+    def _filter(self, sieve: TreeSieve) -> dict[str, TreeEntry]:
         return {path: entry for path, entry in sieve.entries.items() if self._scope.tests or not is_test(path)}
 
     def _facts(self, tip: Tip, change: _Change) -> dict[str, Any]:
@@ -239,7 +239,7 @@ class Refs:
 
     @contextmanager
     def _viewing(self, layer: Layer) -> Iterator[View]:
-        with viewing(self._store, self._run.target.lexical, "", self._is_blocked, layer.id) as view:
+        with open_view(self._store, self._run.target.lexical, "", self._is_blocked, layer.id) as view:
             assert view is not None
             yield view
 

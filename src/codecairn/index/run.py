@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError
-from codecairn.index.pool import Workers
+from codecairn.file_roles import is_test
+from codecairn.index.worker_pool import Workers
 from codecairn.paths import Guard
-from codecairn.roles import is_test
+from codecairn.source.file_listing import Listing, list_files
 from codecairn.source.git import Git
-from codecairn.source.walk import Listing, list_files
-from codecairn.store.index import IndexStore
+from codecairn.store.database import IndexStore
 from codecairn.store.lexical import Lexical
 from codecairn.store.view import View
 from codecairn.store.writer import IndexWriter
@@ -28,7 +28,7 @@ TEST = "test (include_tests is false)"
 Progress = Callable[[int, int, str], None]
 
 
-def unheard(done: int, total: int, said: str) -> None:
+def ignore_progress(done: int, total: int, said: str) -> None:
     """Progress that nobody asked for."""
 
 
@@ -124,7 +124,7 @@ class Target:
                 for each in dropped:
                     writing.delete(each)
                 writing.commit()
-            self.writer.retired(dropped)
+            self.writer.forget_retired(dropped)
         self.writer.collect()
 
 
@@ -136,7 +136,7 @@ class Run:
     importers: Importers
     options: Options
     cancel: Cancel
-    progress: Progress = unheard
+    progress: Progress = ignore_progress
     anew: bool = False
     """Whether every file is read and parsed again, whatever is known of it."""
     report: Report = field(default_factory=Report)
@@ -149,7 +149,7 @@ class Run:
         """How this repository names its blobs: SHA-1, unless its commits are named by longer ids."""
         return "sha256" if len(self.source.head(self.cancel)) == 64 else "sha1"
 
-    def known_at(self, prefix: str, paths: Collection[str]) -> dict[str, list[int]]:
+    def versions_at(self, prefix: str, paths: Collection[str]) -> dict[str, list[int]]:
         """The versions known of each path, relative to the project; none where everything is read anew."""
         found = {} if self.anew else self.store.versions_at(prefix + path for path in paths)
         return {path.removeprefix(prefix): ids for path, ids in found.items()}

@@ -21,17 +21,17 @@ from codecairn import __version__
 from codecairn.cancel import Cancel
 from codecairn.clock import iso_seconds
 from codecairn.errors import CairnError, IndexIncompatible, InvalidInput, NotReady
-from codecairn.index.digest import all_readers
-from codecairn.index.live import ProjectIndex
-from codecairn.index.run import Options, Progress, unheard
+from codecairn.index.digest import reader_versions
+from codecairn.index.project_index import ProjectIndex
+from codecairn.index.run import Options, Progress, ignore_progress
 from codecairn.source.refs import Tip, commit_of, first_commits, has_commit, remote_of
-from codecairn.store import archive, committed, place
+from codecairn.store import archive, folders, portable
 from codecairn.store.archive import Manifest, Origin, Ref
-from codecairn.store.index import IndexStore
+from codecairn.store.database import IndexStore
 from codecairn.store.layers import Layer
 from codecairn.store.lexical import Lexical
 from codecairn.store.schema import SCHEMA
-from codecairn.store.segments import Segments
+from codecairn.store.vector_segments import Segments
 
 _PATIENCE_S = 30.0
 Notes = Mapping[str, bytes]
@@ -53,16 +53,20 @@ class Imported(Struct, frozen=True, kw_only=True):
 
 
 def export_state(
-    index: ProjectIndex, path: Path, cancel: Cancel, progress: Progress = unheard, notes: Notes = MappingProxyType({})
+    index: ProjectIndex,
+    path: Path,
+    cancel: Cancel,
+    progress: Progress = ignore_progress,
+    notes: Notes = MappingProxyType({}),
 ) -> Exported:
     """Bring the index up to date, and write what it has of commits. Notes are put beside it as they are."""
     index.git.layout(cancel)
     report = index.index(_options(index), force=False, cancel=cancel, progress=progress)
-    with place.workplace(index.home) as folder:
+    with folders.workplace(index.home) as folder:
         copy = _copy(index, folder)
         try:
             manifest = _describe(index, copy, cancel)
-            committed.write_documents(copy, folder / "lexical", partial(_tell, progress, cancel, "Writing"))
+            portable.write_documents(copy, folder / "lexical", partial(_tell, progress, cancel, "Writing"))
         finally:
             copy.close()
         step = partial(_tell, progress, cancel, "Packing")
@@ -72,22 +76,22 @@ def export_state(
 
 def _copy(index: ProjectIndex, folder: Path) -> IndexStore:
     with index.lock.hold("exporting", patience=_PATIENCE_S):
-        opened = index.opened()
+        opened = index.open_index()
         assert opened is not None, "it was indexed this moment"
-        return committed.copy_committed(opened.store, folder)
+        return portable.copy_committed(opened.store, folder)
 
 
 def _describe(index: ProjectIndex, copy: IndexStore, cancel: Cancel) -> Manifest:
-    layers = committed.refs_of(copy)
+    layers = portable.refs_of(copy)
     base = next((layer for layer in layers if layer.base is None), None)
     if base is None:
         raise NotReady("Nothing of this repository is committed", remedy="Commit first: state is what commits hold.")
     origin = Origin(
         first_commits=first_commits(index.git, base.head, cancel), shallow=index.git.layout(cancel).shallow,
-        remote=place.shared_remote(remote_of(index.git, cancel)),
+        remote=folders.public_remote(remote_of(index.git, cancel)),
     )  # fmt: skip
     return Manifest(
-        format=archive.FORMAT, schema=SCHEMA, product=__version__, readers=all_readers(),
+        format=archive.FORMAT, schema=SCHEMA, product=__version__, readers=reader_versions(),
         encoders=[each.encoder for each in Segments(copy).all()], repository=origin, default_branch=base.name,
         refs=list(map(_ref, layers)), created=iso_seconds(),
     )  # fmt: skip
@@ -103,12 +107,12 @@ def _tell(progress: Progress, cancel: Cancel, doing: str, done: int, total: int)
 
 
 def import_state(
-    index: ProjectIndex, path: Path, cancel: Cancel, progress: Progress = unheard,
+    index: ProjectIndex, path: Path, cancel: Cancel, progress: Progress = ignore_progress,
     look_at: Callable[[Notes], object] = lambda _: None,
 ) -> Imported:  # fmt: skip
     """Put an archive in the place of the index, then bring it up to date with what is on this machine. `look_at`
     is given the notes before anything is changed, and refuses the archive by raising."""
-    with archive.opened(path) as found:
+    with archive.open_archive(path) as found:
         _check(index, found.manifest, cancel)
         with index.lock.hold("importing", patience=_PATIENCE_S):
             known = index.ref_names()
@@ -123,15 +127,15 @@ def _put_in_use(
     index: ProjectIndex, found: archive.Archive, look_at: Callable[[Notes], object], step: archive.Step
 ) -> dict[str, bytes]:
     """Nobody sees the new folder before it is whole and was looked at."""
-    place.sweep(index.folder)
-    epoch = place.new_epoch(index.folder)
+    folders.sweep(index.folder)
+    epoch = folders.new_epoch(index.folder)
     try:
         notes = found.unpack(epoch, step)
         _check_unpacked(epoch, found.manifest)
         look_at(notes)
-        place.use_epoch(index.folder, epoch)
+        folders.use_epoch(index.folder, epoch)
     finally:
-        if place.current_epoch(index.folder) != epoch:
+        if folders.current_epoch(index.folder) != epoch:
             shutil.rmtree(epoch, ignore_errors=True)
     return notes
 
@@ -160,16 +164,16 @@ def _is_of_this_repository(index: ProjectIndex, manifest: Manifest, cancel: Canc
         return True
     if not is_shallow and not origin.shallow:
         return False
-    is_same_remote = origin.remote != "" and origin.remote == place.shared_remote(remote_of(git, cancel))
+    is_same_remote = origin.remote != "" and origin.remote == folders.public_remote(remote_of(git, cancel))
     return is_same_remote or any(has_commit(git, ref.commit, cancel) for ref in manifest.refs)
 
 
 def _check_unpacked(epoch: Path, manifest: Manifest) -> None:
-    committed.check_foreign(epoch)
+    portable.check_foreign(epoch)
     store = IndexStore(epoch)
     try:
-        if set(map(_ref, committed.refs_of(store))) != set(manifest.refs):
-            raise archive.refused("its index has other refs than it says")
+        if set(map(_ref, portable.refs_of(store))) != set(manifest.refs):
+            raise archive.refusal("its index has other refs than it says")
         Lexical(epoch / "lexical").searcher()
     finally:
         store.close()

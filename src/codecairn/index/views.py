@@ -7,11 +7,11 @@ from typing import TypeVar
 
 from codecairn.cancel import Cancel
 from codecairn.errors import OverlayNotReady, VersionDamaged
-from codecairn.index.live import ProjectIndex
-from codecairn.index.standing import Standing
+from codecairn.index.project_index import ProjectIndex
+from codecairn.index.status import IndexStatus
 from codecairn.paths import printable
 from codecairn.store.layers import Layer
-from codecairn.store.view import Opened, View, viewing
+from codecairn.store.view import OpenIndex, View, open_view
 
 _TRIES = 3
 _Answer = TypeVar("_Answer")
@@ -26,13 +26,13 @@ def _replaced(layer: Layer) -> OverlayNotReady:
     return OverlayNotReady(f"{said} when the call began", ref=layer.name or layer.ref, remedy="Call again.")
 
 
-def searching(index: ProjectIndex, opened: Opened, layer: Layer | None = None) -> Iterator[View]:
+def searching(index: ProjectIndex, opened: OpenIndex, layer: Layer | None = None) -> Iterator[View]:
     """A view of a ref's layer, or of the working tree's, and another one where the index moved on while it was used:
     at most three. Raises where the layer that was found is another by now, or none: its commit is not shown there."""
     ref = layer.id if layer is not None and layer.name else None
     seen: Layer | None = None
     for _ in range(_TRIES):
-        with viewing(opened.store, opened.lexical, str(index.root), index.damage.hidden, ref) as view:
+        with open_view(opened.store, opened.lexical, str(index.root), index.damage.path_filter, ref) as view:
             if view is None or (ref is not None and _identity(view.layer) != _identity(layer)):
                 if seen is None and layer is not None:
                     raise _replaced(layer)
@@ -44,7 +44,9 @@ def searching(index: ProjectIndex, opened: Opened, layer: Layer | None = None) -
             return
 
 
-def newest(index: ProjectIndex, stands: Standing, answer: Callable[[View], _Answer], cancel: Cancel) -> _Answer | None:
+def newest(
+    index: ProjectIndex, stands: IndexStatus, answer: Callable[[View], _Answer], cancel: Cancel
+) -> _Answer | None:
     """The answer from the newest view, without damaged files; None where nothing is indexed. The warnings of `stands`
     say what was left out."""
     while stands.opened is not None:

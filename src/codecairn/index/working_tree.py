@@ -15,15 +15,15 @@ from pathlib import Path, PurePosixPath
 
 from codecairn.errors import CairnError, Cancelled, ProjectNotFound
 from codecairn.index.batch import FAILED, UNCHANGED, Batch
-from codecairn.index.digest import all_readers, lasting
-from codecairn.index.pool import jobs_for
+from codecairn.index.digest import lasting_stamp, reader_versions
 from codecairn.index.run import Report, Run
+from codecairn.index.worker_pool import jobs_for
 from codecairn.parse.language import language_of
-from codecairn.source.content import Found, Skip, read_text
-from codecairn.source.walk import MARKS, Listing
-from codecairn.store.index import Entry, differing_paths
+from codecairn.source.file_content import ListedFile, Skip, read_text
+from codecairn.source.file_listing import MARKS, Listing
+from codecairn.store.database import Entry, differing_paths
 from codecairn.store.layers import Layer, Scope
-from codecairn.store.view import View, viewing
+from codecairn.store.view import View, open_view
 
 _PROJECT_FILES = frozenset(
     {
@@ -31,7 +31,7 @@ _PROJECT_FILES = frozenset(
         "composer.json", "mix.exs", "Gemfile", "Makefile",
     }
 )  # fmt: skip
-"""A file of this name says, by being there, that none of its folder's files is listed (walk.py)."""
+"""A folder with a file of such a name is a project, in whatever language."""
 _LARGEST_GO_MOD = 1 << 18
 _LONGEST_MODULE = 500
 _MOST_KINDS = 5
@@ -51,7 +51,7 @@ class WorkingTree:
         listing = self._list()
         layer = self._open(listing)
         known = run.store.manifest(layer.id)
-        extractors = all_readers()
+        extractors = reader_versions()
         trusted = known if layer.extractors == extractors and not run.anew else {}
         self._read(layer, self._find_changed(listing, trusted), _missing(known, listing), is_whole=True)
         counts = self._counts()
@@ -97,7 +97,7 @@ class WorkingTree:
         self._run.report.warnings += listing.warnings
         return listing
 
-    def _find_changed(self, listing: Listing, known: Mapping[str, Entry]) -> list[Found]:
+    def _find_changed(self, listing: Listing, known: Mapping[str, Entry]) -> list[ListedFile]:
         changed, report = [], self._run.report
         for found in listing.files:
             entry = known.get(found.path)
@@ -109,7 +109,7 @@ class WorkingTree:
                 report.skipped[entry.reason or UNCHANGED] += 1
         return changed
 
-    def _read(self, layer: Layer, changed: list[Found], gone: set[str], *, is_whole: bool) -> None:
+    def _read(self, layer: Layer, changed: list[ListedFile], gone: set[str], *, is_whole: bool) -> None:
         run, writer = self._run, self._target.writer
         run.report.removed = len(gone)
         if changed or gone:
@@ -121,11 +121,11 @@ class WorkingTree:
         run.make_vectors(layer.id, is_whole=is_whole)
         self._target.collect()
 
-    def _digest(self, layer: Layer, changed: list[Found], batch: Batch) -> None:
+    def _digest(self, layer: Layer, changed: list[ListedFile], batch: Batch) -> None:
         run, paths = self._run, [found.path for found in changed]
-        known = run.known_at(layer.prefix, paths)
+        known = run.versions_at(layer.prefix, paths)
         jobs = jobs_for(self._source.root, layer.prefix, run.algorithm(), paths, known)
-        stats = {found.path: lasting(found, self._listed_at_ns) for found in changed}
+        stats = {found.path: lasting_stamp(found, self._listed_at_ns) for found in changed}
         for done, outcome in enumerate(run.workers.outcomes(jobs, run.cancel) if jobs else (), 1):
             run.progress(done, len(paths), outcome.path)
             batch.take(outcome, stats[outcome.path])
@@ -134,7 +134,7 @@ class WorkingTree:
         """How many files import each; None where this generation was counted already, or could not be."""
         run = self._run
         try:
-            with viewing(run.store, self._target.lexical, self._root, self._source.guard.blocks) as view:
+            with open_view(run.store, self._target.lexical, self._root, self._source.guard.blocks) as view:
                 if view is None or view.layer.counted == view.layer.generation:
                     return None
                 like_base = None if view.layer.counted else self._counts_by_base(view)
@@ -152,7 +152,7 @@ class WorkingTree:
         base = run.store.base(Scope(view.layer.prefix, run.options.tests, run.options.vendor).key)
         if base is None:
             return None
-        with viewing(run.store, self._target.lexical, "", self._source.guard.blocks, base.id) as below:
+        with open_view(run.store, self._target.lexical, "", self._source.guard.blocks, base.id) as below:
             if below is None or not below.is_counted:
                 return None
             changed = differing_paths(run.store, base, view.layer)

@@ -26,12 +26,12 @@ from msgspec import Struct
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, Cancelled, OverlayNotReady
-from codecairn.index.live import ProjectIndex
-from codecairn.index.overlays import is_leased
+from codecairn.index.project_index import ProjectIndex
+from codecairn.index.ref_use import is_leased
 from codecairn.source.worktrees import add_worktree, changes_in, is_worktree, move_worktree, remove_worktree
+from codecairn.store.folders import make_private_folder
 from codecairn.store.layers import Layer
-from codecairn.store.lock import WriterLock
-from codecairn.store.place import private
+from codecairn.store.writer_lock import WriterLock
 
 _LONGEST_NAME = 60
 _UNUSED, _ON_IT, _HALF_MADE = "nobody is on it", "a connection is on it", "it was never whole"
@@ -53,7 +53,7 @@ class Checkout:
     warnings: list[str] = field(default_factory=list)
 
 
-class Left(Struct, frozen=True, kw_only=True):
+class WorktreeOutcome(Struct, frozen=True, kw_only=True):
     """A worktree of ours that was looked at: removed, or kept for a reason."""
 
     ref: str
@@ -77,7 +77,7 @@ class Worktrees:
 
     def ensure(self, layer: Layer, lease: Callable[[Path], None], cancel: Cancel) -> Checkout:
         """The ref as it is indexed, checked out, and leased before anybody can remove it."""
-        private(self._folder)
+        make_private_folder(self._folder)
         with self._locking():
             folder = self._folder / safe_name(layer.name)
             try:
@@ -121,7 +121,7 @@ class Worktrees:
         _write(folder, _Note(layer.name, layer.head, is_whole=True))
         return []
 
-    def clean(self, cancel: Cancel, *, dry_run: bool = False) -> list[Left]:
+    def clean(self, cancel: Cancel, *, dry_run: bool = False) -> list[WorktreeOutcome]:
         """Remove what nobody is on; every worktree of ours, and what became of it. Where another process is at it,
         nothing is done: it cleans as well."""
         if not self._folder.is_dir():
@@ -139,12 +139,12 @@ class Worktrees:
     def _folders(self) -> list[Path]:
         return sorted(each.with_suffix("") for each in self._folder.glob("*.json"))
 
-    def _look_at(self, folder: Path, note: _Note, cancel: Cancel) -> Left:
+    def _look_at(self, folder: Path, note: _Note, cancel: Cancel) -> WorktreeOutcome:
         kept = _ON_IT if is_leased(_lease(folder)) else ""
         if not kept and note.is_whole and folder.exists():
             kept = changes_in(self._git, folder, note.commit, cancel)
         reason = kept or (_UNUSED if note.is_whole else _HALF_MADE)
-        return Left(ref=note.ref, path=str(folder), is_removed=not kept, reason=reason)
+        return WorktreeOutcome(ref=note.ref, path=str(folder), is_removed=not kept, reason=reason)
 
     def _remove(self, folder: Path, cancel: Cancel) -> None:
         remove_worktree(self._git, folder, cancel)

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from codecairn.errors import CairnError, InvalidInput
-from codecairn.memory.discoveries import UNBOUND, Binding, Type, checked, checked_module, said_already
+from codecairn.memory.discoveries import UNBOUND, DiscoveryBinding, Type, check_content, check_module, find_same
 from codecairn.paths import Guard
 from codecairn.store.discoveries import Discoveries, DiscoveryRow
 
@@ -24,7 +24,7 @@ _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _LONGEST_NAME = 2_000
 
 
-class Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class DiscoveryLine(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A discovery on one line; the names are those of the store, a hash is in hexadecimal digits."""
 
     id: str
@@ -43,19 +43,19 @@ class Line(Struct, frozen=True, kw_only=True, omit_defaults=True):
     origin: str | None = None
 
 
-class Imported(NamedTuple):
+class ImportCounts(NamedTuple):
     added: int
     updated: int
     unchanged: int
 
 
-def exported(rows: Iterable[DiscoveryRow]) -> Iterator[str]:
+def export_lines(rows: Iterable[DiscoveryRow]) -> Iterator[str]:
     for row in rows:
         fields = asdict(row) | {"content_hash": row.content_hash.hex() if row.content_hash else None}
-        yield msgspec.json.encode(Line(**fields)).decode()
+        yield msgspec.json.encode(DiscoveryLine(**fields)).decode()
 
 
-def parsed(lines: Iterable[str], guard: Guard) -> list[DiscoveryRow]:
+def parse_lines(lines: Iterable[str], guard: Guard) -> list[DiscoveryRow]:
     """The discoveries on these lines; raises with the number of the first that is none."""
     rows: dict[str, DiscoveryRow] = {}
     for number, line in enumerate(lines, 1):
@@ -72,8 +72,8 @@ def parsed(lines: Iterable[str], guard: Guard) -> list[DiscoveryRow]:
     return list(rows.values())
 
 
-def imported(known: Discoveries, rows: Iterable[DiscoveryRow]) -> Imported:
-    counts = dict.fromkeys(Imported._fields, 0)
+def import_rows(known: Discoveries, rows: Iterable[DiscoveryRow]) -> ImportCounts:
+    counts = dict.fromkeys(ImportCounts._fields, 0)
     due = []
     for row in rows:
         step = _step(known, row)
@@ -82,19 +82,19 @@ def imported(known: Discoveries, rows: Iterable[DiscoveryRow]) -> Imported:
             due.append(row)
     if due:
         known.put(due)
-    return Imported(**counts)
+    return ImportCounts(**counts)
 
 
 def _step(known: Discoveries, row: DiscoveryRow) -> Literal["added", "updated", "unchanged"]:
     same = known.get(row.id)
     if same is not None:
         return "updated" if row.updated > same.updated else "unchanged"
-    about = Binding(path=row.path, symbol=row.symbol) if row.is_bound else UNBOUND
-    return "unchanged" if said_already(known, row.type, row.content, about) else "added"
+    about = DiscoveryBinding(path=row.path, symbol=row.symbol) if row.is_bound else UNBOUND
+    return "unchanged" if find_same(known, row.type, row.content, about) else "added"
 
 
 def _row(line: str, guard: Guard) -> DiscoveryRow:
-    read = msgspec.json.decode(line, type=Line)
+    read = msgspec.json.decode(line, type=DiscoveryLine)
     if not _ID.fullmatch(read.id):
         raise ValueError("id: letters, digits, '.', '_' and '-', at most 64")
     for moment in (read.created, read.updated):
@@ -103,7 +103,7 @@ def _row(line: str, guard: Guard) -> DiscoveryRow:
         if text is not None and (len(text) > _LONGEST_NAME or any(ord(each) < 32 for each in text)):
             raise ValueError("a name is too long, or holds a control character")
     fields: dict[str, Any] = asdict(read) | {
-        "content": checked(read.content), "module": checked_module(read.module),
+        "content": check_content(read.content), "module": check_module(read.module),
         "path": guard.inside(read.path) if read.path is not None else None,
         "content_hash": bytes.fromhex(read.content_hash) if read.content_hash else None,
     }  # fmt: skip

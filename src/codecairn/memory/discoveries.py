@@ -19,7 +19,7 @@ from codecairn.clock import timestamp
 from codecairn.errors import InvalidInput, ResultNotFound
 from codecairn.paths import printable
 from codecairn.store.discoveries import Discoveries, DiscoveryRow
-from codecairn.words import analysed
+from codecairn.words import analyse
 
 Type = Literal["pattern", "rule", "decision", "issue"]
 TYPES: tuple[Type, ...] = get_args(Type)
@@ -34,7 +34,7 @@ _MARK = 4
 _SPELLED = re.compile(r"\w+")
 
 
-class Binding(Struct, frozen=True, kw_only=True):
+class DiscoveryBinding(Struct, frozen=True, kw_only=True):
     """The file or symbol that a discovery is about, as it was when it was recorded."""
 
     path: str | None = None
@@ -45,7 +45,7 @@ class Binding(Struct, frozen=True, kw_only=True):
     content_hash: bytes | None = None
 
 
-UNBOUND = Binding()
+UNBOUND = DiscoveryBinding()
 
 
 class Draft(NamedTuple):
@@ -54,21 +54,21 @@ class Draft(NamedTuple):
     type: Type
     content: str
     module: str | None = None
-    binding: Binding = UNBOUND
+    binding: DiscoveryBinding = UNBOUND
     origin: str | None = None
 
 
-class Recorded(NamedTuple):
+class StoredDiscovery(NamedTuple):
     row: DiscoveryRow
     action: Literal["stored", "updated"]
 
 
-def remember(known: Discoveries, draft: Draft, session: str | None = None) -> Recorded:
+def remember(known: Discoveries, draft: Draft, session: str | None = None) -> StoredDiscovery:
     """Store a discovery, or bring the one up to date that says the same of the same thing."""
-    content = checked(draft.content)
-    module = checked_module(draft.module)
+    content = check_content(draft.content)
+    module = check_module(draft.module)
     now = timestamp()
-    same = said_already(known, draft.type, content, draft.binding)
+    same = find_same(known, draft.type, content, draft.binding)
     if same is None:
         row = DiscoveryRow(
             id=new_id(), type=draft.type, content=content, module=module, session=session, created=now, updated=now,
@@ -80,7 +80,7 @@ def remember(known: Discoveries, draft: Draft, session: str | None = None) -> Re
             updated=now, origin=draft.origin or same.origin, **asdict(draft.binding),
         )  # fmt: skip
     known.put([row])
-    return Recorded(row, "stored" if same is None else "updated")
+    return StoredDiscovery(row, "stored" if same is None else "updated")
 
 
 def forget(known: Discoveries, identity: str) -> DiscoveryRow:
@@ -97,7 +97,7 @@ def new_id() -> str:
     return f"d-{secrets.token_hex(6)}"
 
 
-def checked(content: str) -> str:
+def check_content(content: str) -> str:
     """The text as it is stored; raises where it is too short, too long, or holds a secret."""
     text = "\n".join(line.rstrip() for line in content.strip().splitlines())
     if not SHORTEST <= len(text) <= LONGEST:
@@ -114,14 +114,14 @@ def checked(content: str) -> str:
     return text
 
 
-def checked_module(module: str | None) -> str | None:
+def check_module(module: str | None) -> str | None:
     name = (module or "").strip()
     if len(name) > _LONGEST_MODULE or any(ord(each) < 32 for each in name):
         raise InvalidInput("module: not a name", param="module", reason=f"one line of at most {_LONGEST_MODULE}")
     return name or None
 
 
-def said_already(known: Discoveries, type_: str, content: str, binding: Binding) -> DiscoveryRow | None:
+def find_same(known: Discoveries, type_: str, content: str, binding: DiscoveryBinding) -> DiscoveryRow | None:
     """The discovery of the same binding that says the same: in the same words whatever its type, else in nearly the
     same where the type is the same too."""
     words, spelled = _words(content), _words_as_written(content)
@@ -165,4 +165,4 @@ def alike(ours: list[str], theirs: list[str]) -> float:
 
 
 def _words(content: str) -> list[str]:
-    return analysed(content.replace("'", "").replace("’", "")).split()
+    return analyse(content.replace("'", "").replace("’", "")).split()

@@ -22,15 +22,15 @@ from typing import NamedTuple
 
 from codecairn import redact
 from codecairn.cancel import Cancel
-from codecairn.catalog import importing
+from codecairn.catalog import rule_import
 from codecairn.errors import CairnError
-from codecairn.index.run import Progress, unheard
-from codecairn.memory.discoveries import LONGEST, SHORTEST, UNBOUND, Draft, Recorded, Type, remember, said_already
-from codecairn.memory.drift import bound_to_file
+from codecairn.index.run import Progress, ignore_progress
+from codecairn.memory.discoveries import LONGEST, SHORTEST, UNBOUND, Draft, StoredDiscovery, Type, find_same, remember
+from codecairn.memory.drift_check import bind_to_file
 from codecairn.paths import module_name
 from codecairn.project import Project
-from codecairn.source.content import Skip, read_text
-from codecairn.text import decoded
+from codecairn.source.file_content import Skip, read_text
+from codecairn.text import decode
 
 _LARGEST_FILE = 1_000_000
 _MOST_OF_A_KIND = 200
@@ -38,7 +38,7 @@ _ADR_FOLDERS = (
     "docs/adr", "docs/adrs", "doc/adr", "doc/adrs", "doc/arch", "docs/decisions", "docs/architecture/decisions",
     "docs/architecture/adr", "docs/architecture-decisions", "adr", "adrs", "decisions",
 )  # fmt: skip
-_RULE_FILES = (*importing.SOURCES, "GEMINI.md", ".cursorrules", ".windsurfrules", ".clinerules", "CONVENTIONS.md")
+_RULE_FILES = (*rule_import.SOURCES, "GEMINI.md", ".cursorrules", ".windsurfrules", ".clinerules", "CONVENTIONS.md")
 _ADR_NUMBER = re.compile(r"^(?:ADR[ -]*)?\d+\s*[.:)–-]*\s*", re.IGNORECASE)
 _STATUS_LINE = re.compile(r"^[*_\-\s]*status[*_]*\s*[:=]\s*[*_]*\s*([A-Za-z]+)", re.IGNORECASE | re.MULTILINE)
 _NOT_IN_FORCE = frozenset({"superseded", "deprecated", "rejected", "draft", "proposed", "withdrawn", "obsolete"})
@@ -57,7 +57,7 @@ class Proposal(NamedTuple):
 
 
 def proposals(
-    project: Project, cancel: Cancel, sources: Sequence[str] = (), progress: Progress = unheard
+    project: Project, cancel: Cancel, sources: Sequence[str] = (), progress: Progress = ignore_progress
 ) -> dict[str, Proposal]:
     """Texts that could be stored, by an id that stays the same while the source says the same."""
     origins = project.discoveries.origins()
@@ -71,8 +71,8 @@ def proposals(
     return found
 
 
-def accept(project: Project, each: Proposal) -> Recorded:
-    binding = (bound_to_file(project.root, each.path) if each.path else None) or UNBOUND
+def accept(project: Project, each: Proposal) -> StoredDiscovery:
+    binding = (bind_to_file(project.root, each.path) if each.path else None) or UNBOUND
     module = each.module or (module_name(each.path, project.name) if each.path else None)
     draft = Draft(each.type, each.content, module, binding, _origin(each))
     return remember(project.discoveries, draft)
@@ -81,8 +81,8 @@ def accept(project: Project, each: Proposal) -> Recorded:
 def _is_worth_it(project: Project, each: Proposal) -> bool:
     if not SHORTEST <= len(each.content) <= LONGEST or redact.secret_in(each.content):
         return False
-    binding = (bound_to_file(project.root, each.path) if each.path else None) or UNBOUND
-    return said_already(project.discoveries, each.type, each.content, binding) is None
+    binding = (bind_to_file(project.root, each.path) if each.path else None) or UNBOUND
+    return find_same(project.discoveries, each.type, each.content, binding) is None
 
 
 def _identity(each: Proposal) -> str:
@@ -105,7 +105,7 @@ def _decisions(project: Project, cancel: Cancel) -> Iterator[Proposal]:
 
 
 def _decision(path: str, text: str) -> str | None:
-    sections = list(importing.sections_of(path, text))
+    sections = list(rule_import.sections_of(path, text))
     if not sections or _status(text, sections) in _NOT_IN_FORCE:
         return None
     title = _ADR_NUMBER.sub("", sections[0].heading[0] if sections[0].heading else "").strip() or Path(path).stem
@@ -114,7 +114,7 @@ def _decision(path: str, text: str) -> str | None:
     return _fit(f"{title}: {_paragraph(body)}")
 
 
-def _status(text: str, sections: list[importing.Section]) -> str:
+def _status(text: str, sections: list[rule_import.Section]) -> str:
     own = [each.body for each in sections if each.heading and each.heading[-1].lower() == "status"]
     found = re.search(r"[A-Za-z]+", own[0]) if own else _STATUS_LINE.search(text)
     return (found[1] if found.re is _STATUS_LINE else found[0]).lower() if found else ""
@@ -128,7 +128,7 @@ def _rules(project: Project, cancel: Cancel) -> Iterator[Proposal]:
             real = (project.root / path).resolve()
             text = _text(project, path) if real not in seen else None
             seen.add(real)
-            for section in importing.sections_of(path, text or ""):
+            for section in rule_import.sections_of(path, text or ""):
                 for point in _points(section.body):
                     said = f"{section.heading[-1]}: {point}" if len(section.heading) > 1 else point
                     yield Proposal("rule", _fit(said), f"rules:{path}")
@@ -139,7 +139,7 @@ def _points(body: str) -> Iterator[str]:
     point: list[str] = []
     fence = ""
     for line in [*body.split("\n"), ""]:
-        fence = importing.fence_after(line, fence)
+        fence = rule_import.fence_after(line, fence)
         found = _POINT.match(line) if not fence else None
         if point and (found or not line.strip() or fence):
             if len(said := " ".join(point)) >= _SHORTEST_POINT:
@@ -233,7 +233,7 @@ SOURCES: dict[str, Callable[[Project, Cancel], Iterator[Proposal]]] = {
 def _output(project: Project, cancel: Cancel, *arguments: str) -> str:
     """The output of git; empty where there is no repository."""
     try:
-        return decoded(project.git.run(*arguments, cancel=cancel).output)
+        return decode(project.git.run(*arguments, cancel=cancel).output)
     except CairnError:
         return ""
 
@@ -245,7 +245,7 @@ def _files(project: Project, pattern: str) -> list[str]:
 
 def _text(project: Project, path: str) -> str | None:
     content = read_text(project.root, path, _LARGEST_FILE)
-    return None if isinstance(content, Skip) else decoded(content.text)
+    return None if isinstance(content, Skip) else decode(content.text)
 
 
 def _paragraph(body: str) -> str:

@@ -22,10 +22,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from codecairn.rank.candidate import Statistics, rarity
-from codecairn.rank.plan import Plan
-from codecairn.rank.signals import LENGTH_NORM, SATURATION, SHORTEST_LENGTH
+from codecairn.rank.chunk_signals import LENGTH_NORM, SATURATION, SHORTEST_LENGTH
+from codecairn.rank.query_plan import QueryPlan
 from codecairn.store.discoveries import Discoveries, DiscoveryRow
-from codecairn.words import analysed
+from codecairn.words import analyse
 
 if TYPE_CHECKING:
     from codecairn.embed.encoder import Encoder
@@ -41,12 +41,12 @@ _LEAST = 0.02
 _MOST_EMPTY = 1_000
 
 
-class Recalled(NamedTuple):
+class RecalledDiscovery(NamedTuple):
     row: DiscoveryRow
     relevance: float
 
 
-class Weighed(NamedTuple):
+class WordWeights(NamedTuple):
     """A query's words with what each weighs."""
 
     weights: Mapping[str, float]
@@ -92,7 +92,7 @@ class _Table:
     def add(self, row: DiscoveryRow) -> None:
         place = self.at[row.id] = len(self.rows)
         self.rows.append(row)
-        self.terms.append(analysed(row.content))
+        self.terms.append(analyse(row.content))
         counts, length = self._count_words(place)
         self.lengths.append(length)
         self.length += length
@@ -104,7 +104,7 @@ class _Table:
 
     def _count_words(self, place: int) -> tuple[dict[str, int], int]:
         row = self.rows[place]
-        return counted(self.terms[place], analysed(f"{row.module or ''} {row.name or ''}"))
+        return count_words(self.terms[place], analyse(f"{row.module or ''} {row.name or ''}"))
 
     @property
     def is_sparse(self) -> bool:
@@ -124,9 +124,9 @@ class Recall:
         """A row a place; as single floats, which hold their whole numbers and what they add up to exactly."""
         self._squares: Any = None
 
-    def found(
-        self, plan: Plan, code: Statistics | None, is_wanted: Callable[[DiscoveryRow], bool] | None = None
-    ) -> tuple[list[Recalled], int]:  # fmt: skip
+    def search(
+        self, plan: QueryPlan, code: Statistics | None, is_wanted: Callable[[DiscoveryRow], bool] | None = None
+    ) -> tuple[list[RecalledDiscovery], int]:  # fmt: skip
         """The best of the wanted discoveries that have to do with a query, and how many there are."""
         import numpy as np  # noqa: PLC0415
 
@@ -138,23 +138,23 @@ class Recall:
         near = np.flatnonzero(relevance >= _LEAST)
         order = near[np.argsort(-relevance[near], kind="stable")]
         wanted = [at for at in order.tolist() if is_wanted is None or is_wanted(rows[at])]
-        return [Recalled(rows[at], round(float(relevance[at]), 6)) for at in wanted[:MOST]], len(wanted)
+        return [RecalledDiscovery(rows[at], round(float(relevance[at]), 6)) for at in wanted[:MOST]], len(wanted)
 
-    def weighed(self, plan: Plan, code: Statistics | None) -> Weighed:
+    def weigh(self, plan: QueryPlan, code: Statistics | None) -> WordWeights:
         """The weights of the query's words, among the chunks of the code and the discoveries together."""
         with self._lock:
             return self._weigh(plan, code)
 
-    def _weigh(self, plan: Plan, code: Statistics | None) -> Weighed:
+    def _weigh(self, plan: QueryPlan, code: Statistics | None) -> WordWeights:
         table = self._table
         everything = len(table.at) + (code.chunks if code else 0)
         frequency = {word: table.frequency[word] for word in plan.weights}
         if code is not None:
             frequency = {word: count + code.frequency.get(word, 0) for word, count in frequency.items()}
         weights = {word: plan.weights[word] * rarity(everything, n) for word, n in frequency.items() if n}
-        return Weighed(weights, max(SHORTEST_LENGTH, table.length / max(1, len(table.at))))
+        return WordWeights(weights, max(SHORTEST_LENGTH, table.length / max(1, len(table.at))))
 
-    def _shares(self, weighed: Weighed) -> Any:
+    def _shares(self, weighed: WordWeights) -> Any:
         """The share of each place in the weight of the query's words."""
         import numpy as np  # noqa: PLC0415
 
@@ -229,7 +229,7 @@ class Recall:
         return next((each for each in self._encoders() if each.is_quick and not each.reads_text), None)
 
 
-def counted(*texts: str) -> tuple[dict[str, int], int]:
+def count_words(*texts: str) -> tuple[dict[str, int], int]:
     """The words of analysed texts, how often each is there, and how many they are in all."""
     counts: dict[str, int] = {}
     for text in texts:

@@ -19,25 +19,25 @@ from typing import Any, Literal, NamedTuple
 from codecairn.cancel import Cancel
 from codecairn.clock import iso_seconds
 from codecairn.errors import NotReady
-from codecairn.index.standing import FRESHNESS, Standing
+from codecairn.file_roles import PROSE
+from codecairn.index.status import FRESHNESS, IndexStatus
 from codecairn.index.views import newest
-from codecairn.memory.boosts import DIGITS, Boosts, boosts
-from codecairn.memory.drift import Verdict, verdict
-from codecairn.memory.recall import RIGHT_ANSWER, Recalled, Weighed, counted
+from codecairn.memory.access_boosts import DIGITS, Boosts, boosts
+from codecairn.memory.drift_check import Verdict, verdict
+from codecairn.memory.recall import RIGHT_ANSWER, RecalledDiscovery, WordWeights, count_words
 from codecairn.memory.sessions import modules_of, topics
 from codecairn.names.filters import Filters
 from codecairn.paths import module_name
 from codecairn.project import Project
 from codecairn.rank.candidate import Statistics
-from codecairn.rank.plan import planned
+from codecairn.rank.excerpts import excerpt_of
+from codecairn.rank.query_plan import parse_query
 from codecairn.rank.score import Ranked
 from codecairn.rank.search import Question
-from codecairn.rank.show import shown
-from codecairn.roles import PROSE
 from codecairn.store.discoveries import DiscoveryRow
-from codecairn.store.sessions import Accessed, SessionRow
+from codecairn.store.sessions import FileAccess, SessionRow
 from codecairn.store.view import FileRow, View
-from codecairn.words import analysed
+from codecairn.words import analyse
 
 CHUNK_TYPES = {
     "function": ("function",), "class": ("class", "struct"), "method": ("method",),
@@ -57,7 +57,7 @@ _FALLBACK = "Use grep_codebase for text search"
 
 
 @dataclass(frozen=True)
-class Asked:
+class ContextQuestion:
     query: str
     limit: int = 5
     type: str = "all"
@@ -74,7 +74,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Found:
+class ContextHit:
     """A result, whatever it came from."""
 
     source: Literal["code", "discovery", "session"]
@@ -93,7 +93,7 @@ class Found:
     end_line: int | None = None
     language: str = ""
     session: str | None = None
-    accessed: Accessed | None = None
+    accessed: FileAccess | None = None
     verdict: Verdict | None = None
     content_line: int = 1
     is_cut: bool = False
@@ -106,10 +106,10 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Searched:
-    results: list[Found]
+class ContextResults:
+    results: list[ContextHit]
     total: int
-    stands: Standing
+    stands: IndexStatus
     """Of the first project."""
     is_capped: bool
     warnings: list[str] = field(default_factory=list)
@@ -130,7 +130,7 @@ class _Scored(NamedTuple):
     path: str | None
     order: tuple[Any, ...]
     """Among equals."""
-    result: Callable[[_Scored], Found]
+    result: Callable[[_Scored], ContextHit]
 
     @property
     def rank(self) -> tuple[Any, ...]:
@@ -138,22 +138,22 @@ class _Scored(NamedTuple):
 
 
 class _ProjectPage(NamedTuple):
-    results: list[Found]
+    results: list[ContextHit]
     total: int
     is_capped: bool
     warnings: tuple[str, ...]
 
 
 def search_context(
-    projects: Sequence[Project], asked: Asked, stand: Callable[[Project], Standing],
+    projects: Sequence[Project], asked: ContextQuestion, stand: Callable[[Project], IndexStatus],
     session_of: Callable[[Project], SessionRow | None], now: float, cancel: Cancel,
     names: Mapping[Path, str] = MappingProxyType({}),
-) -> Searched:  # fmt: skip
+) -> ContextResults:  # fmt: skip
     """The best of all these projects, as fresh as the least fresh of them. The first must be indexed; another that is
     not is left out, and said. `names` are what results call a project, by its root, where that is not its folder's
     name."""
     answers, warnings = list[_ProjectPage](), list[str]()
-    first: Standing | None = None
+    first: IndexStatus | None = None
     for project in projects:
         stands = stand(project)
         page = _page(project, stands, asked, session_of(project), now, cancel)
@@ -173,10 +173,10 @@ def search_context(
     assert first is not None
     results = sorted((each for page in answers for each in page.results), key=_place)[: asked.limit]
     total, is_capped = sum(page.total for page in answers), any(page.is_capped for page in answers)
-    return Searched(results, total, first, is_capped, list(dict.fromkeys(warnings)))
+    return ContextResults(results, total, first, is_capped, list(dict.fromkeys(warnings)))
 
 
-def _no_embeddings(stands: Standing) -> NotReady:
+def _no_embeddings(stands: IndexStatus) -> NotReady:
     under_way = {"action": "Embeddings will be generated in background"} if stands.indexing == "indexing" else {}
     remedy = "Retry in a moment" if under_way else "Run index_codebase"
     if stands.schema == "corrupt_manifest":
@@ -184,12 +184,13 @@ def _no_embeddings(stands: Standing) -> NotReady:
     return NotReady(NO_EMBEDDINGS, fallback=_FALLBACK, **under_way, remedy=f"{remedy}; meanwhile: {_FALLBACK.lower()}.")
 
 
-def _place(found: Found) -> tuple[Any, ...]:
+def _place(found: ContextHit) -> tuple[Any, ...]:
     return -found.final, -found.score, found.source, found.project, found.path or "", found.start_line or 0, found.id
 
 
 def _page(
-    project: Project, stands: Standing, asked: Asked, session: SessionRow | None, now: float, cancel: Cancel
+    project: Project, stands: IndexStatus, asked: ContextQuestion, session: SessionRow | None, now: float,
+    cancel: Cancel,
 ) -> _ProjectPage | None:  # fmt: skip
     """The best of one project; None where it has no index."""
     return newest(project.index, stands, lambda view: _Ranking(project, view, asked, session, now).page(), cancel)
@@ -199,11 +200,11 @@ class _Ranking:
     """One project searched through one view."""
 
     def __init__(
-        self, project: Project, view: View, asked: Asked, session: SessionRow | None, now: float
+        self, project: Project, view: View, asked: ContextQuestion, session: SessionRow | None, now: float
     ) -> None:  # fmt: skip
         self._project, self._view, self._asked = project, view, asked
         self._session, self._now = session, now
-        self._accessed = project.sessions.accessed(now)
+        self._accessed = project.sessions.accesses(now)
         self._modules = modules_of(session, project.name)
 
     def page(self) -> _ProjectPage:
@@ -220,7 +221,7 @@ class _Ranking:
             return [], False, ()
         kinds = frozenset(kind for name in asked.chunk_types for kind in CHUNK_TYPES[name])
         wanted = Filters(kinds=kinds, module=asked.module, project=self._project.name)
-        ranking, _ = self._project.searcher.ranked(
+        ranking, _ = self._project.searcher.rank(
             self._view, Question(asked.query, filters=wanted, recent=asked.recent, candidates=_CANDIDATES)
         )
         scored = [self._score_chunk(each) for each in ranking.results]
@@ -232,8 +233,8 @@ class _Ranking:
         if asked.chunk_types:
             return [], 0
         statistics = self._project.searcher.statistics(self._view, asked.query)
-        best, total = self._project.recall.found(
-            planned(asked.query), statistics, asked.keeps if asked.type != "all" or asked.module else None
+        best, total = self._project.recall.search(
+            parse_query(asked.query), statistics, asked.keeps if asked.type != "all" or asked.module else None
         )
         found = [self._score_discovery(each) for each in best]
         return [*found, *(self._sessions(statistics) if asked.type == "all" else ())], total - len(best)
@@ -241,7 +242,7 @@ class _Ranking:
     def _sessions(self, statistics: Statistics) -> Iterator[_Scored]:
         own = self._session.id if self._session else None
         rows = [row for row in self._project.sessions.recent() if row.id != own]
-        weighed = self._project.recall.weighed(planned(self._asked.query), statistics)
+        weighed = self._project.recall.weigh(parse_query(self._asked.query), statistics)
         for each in _past_sessions(rows, weighed, self._project.name):
             if self._asked.is_in(each.module):
                 result = partial(_session, each, self._project.name)
@@ -252,7 +253,7 @@ class _Ranking:
         order = (1, path, ranked.candidate.start_line)
         return _Scored(score, self._boosts(path, None), path, order, partial(self._chunk, ranked))
 
-    def _score_discovery(self, recalled: Recalled) -> _Scored:
+    def _score_discovery(self, recalled: RecalledDiscovery) -> _Scored:
         row, score = recalled.row, round(recalled.relevance, DIGITS)
         return _Scored(score, self._boosts(row.path, row.module), row.path, (0, row.id), partial(self._discovery, row))
 
@@ -260,21 +261,21 @@ class _Ranking:
         module = module or (module_name(path, self._project.name) if path else None)
         return boosts(self._accessed.get(path or ""), is_worked_on=module in self._modules, now=self._now)
 
-    def _discovery(self, row: DiscoveryRow, scored: _Scored) -> Found:
+    def _discovery(self, row: DiscoveryRow, scored: _Scored) -> ContextHit:
         stands = verdict(row, self._view, self._project.root)
         lines = stands.lines if stands and stands.lines else (None, None)
-        return Found(
+        return ContextHit(
             "discovery", row.id, row.type, row.content.split("\n")[0], row.content, self._project.name, row.module,
             row.updated, scored.score, scored.boosts, path=(stands and stands.path) or row.path, start_line=lines[0],
             end_line=lines[1], session=row.session, verdict=stands,
         )  # fmt: skip
 
-    def _chunk(self, ranked: Ranked, scored: _Scored) -> Found:
+    def _chunk(self, ranked: Ranked, scored: _Scored) -> ContextHit:
         candidate, view = ranked.candidate, self._view
         file = view.file(candidate.file)
         assert file is not None
-        text = shown(view, file, view.chunk(candidate.file, candidate.number), candidate.symbol)
-        return Found(
+        text = excerpt_of(view, file, view.chunk(candidate.file, candidate.number), candidate.symbol)
+        return ContextHit(
             "code", f"{candidate.file:x}-{candidate.number}", _type(candidate.kind, file),
             candidate.name or candidate.qualified or file.path.rpartition("/")[2], text.content, self._project.name,
             module_name(file.path, self._project.name), _modification_time(self._project, file.path), scored.score,
@@ -283,9 +284,9 @@ class _Ranking:
         )  # fmt: skip
 
 
-def _session(past: _PastSession, project: str, scored: _Scored) -> Found:
+def _session(past: _PastSession, project: str, scored: _Scored) -> ContextHit:
     row = past.row
-    return Found(
+    return ContextHit(
         "session", row.id, "session", f"Session of {iso_seconds(row.began)[:10]}", past.summary, project, past.module,
         iso_seconds(row.active), scored.score, scored.boosts, session=row.id,
     )  # fmt: skip
@@ -305,12 +306,12 @@ def _modification_time(project: Project, path: str) -> str | None:
         return None
 
 
-def _past_sessions(rows: Iterable[SessionRow], weighed: Weighed, project: str) -> Iterator[_PastSession]:
+def _past_sessions(rows: Iterable[SessionRow], weighed: WordWeights, project: str) -> Iterator[_PastSession]:
     """The sessions that had to do with a query; one that opened no file has nothing to show."""
     for row in rows:
         if not row.files:
             continue
-        counts, length = counted(analysed(" ".join((*row.files, *row.queries))))
+        counts, length = count_words(analyse(" ".join((*row.files, *row.queries))))
         relevance = _SESSION_WORTH * RIGHT_ANSWER * min(1.0, weighed.share(counts, length))
         if relevance >= _LEAST_RELEVANCE:
             yield _PastSession(row, relevance, _main_module(row, project), _summary(row))

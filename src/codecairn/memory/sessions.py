@@ -91,7 +91,7 @@ class _Live:
         self.active = max(self.active, noted.at)
         self.tools[noted.tool] += 1
         if noted.query:
-            self.queries.append(redact.masked(noted.query)[:_LONGEST_QUERY])
+            self.queries.append(redact.mask(noted.query)[:_LONGEST_QUERY])
         if noted.path is not None:
             path = Path(noted.path).as_posix()
             if os.path.isfile(self.root / path):  # noqa: PTH113 - false for any name at all
@@ -249,7 +249,7 @@ def _as_of(row: SessionRow, now: float) -> SessionRow:
 
 def _project(noted: _Noted) -> Project:
     if noted.workspace:
-        return noted.projects.named(noted.workspace, param="workspace")
+        return noted.projects.project_at(noted.workspace, param="workspace")
     return noted.projects.current(noted.connection.client_roots)
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from codecairn.errors import InvalidInput
 from codecairn.names.globs import glob, is_glob
 from codecairn.names.qualified import module_of, package_of
-from codecairn.nearness import nearest, suggestion
 from codecairn.parse.formats import documents, other_names
 from codecairn.parse.language import languages
 from codecairn.paths import module_name, printable
-from codecairn.store.version import SymbolRow
+from codecairn.store.file_version import SymbolRow
 from codecairn.store.view import FileRow
+from codecairn.suggestions import nearest, suggestion
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Filters:
         return not self.packages or not self.packages.isdisjoint({package_of(file), module_of(file), file.package})
 
 
-def checked_language(name: str) -> str:
+def check_language(name: str) -> str:
     known = {*languages(), *documents()}
     wanted = name.strip().lower()
     if wanted not in known:
@@ -64,7 +64,7 @@ def checked_language(name: str) -> str:
     return wanted
 
 
-def checked_path(wanted: str) -> str:
+def check_path(wanted: str) -> str:
     """A `path_filter`: a folder or a file, or a glob, which must be one."""
     if is_glob(wanted):
         glob(wanted, "path_filter")

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
+from codecairn.file_roles import is_product, is_test
 from codecairn.names.filters import Filters
 from codecairn.names.qualified import NameReading, longest_reading, parts, qualified_name, readings
-from codecairn.nearness import SIGILS, nearest_names
 from codecairn.parse.kinds import CALLABLE, TYPES
-from codecairn.roles import is_product, is_test
-from codecairn.store.version import SymbolRow
+from codecairn.store.file_version import SymbolRow
 from codecairn.store.view import FileRow, View
+from codecairn.suggestions import SIGILS, nearest_names
 
 Match = Literal["exact", "other_case", "inherited", "near"]
 Located = tuple[FileRow, SymbolRow]
@@ -32,7 +32,7 @@ def find(view: View, given: str, filters: Filters) -> list[Named]:
     """The symbols that a name means, best first."""
     found: dict[tuple[int, int], tuple[tuple[object, ...], Named]] = {}
     for rank, reading in enumerate(readings(given)):
-        for file, symbol in view.named(reading.name):
+        for file, symbol in view.symbols_named(reading.name):
             if filters.keep(file, symbol):
                 match, agreeing = _match(file, symbol, reading)
                 order = (_ORDER[match], -agreeing, *worth(file, symbol), rank)
@@ -130,7 +130,7 @@ def _near(view: View, given: str, filters: Filters) -> list[Named]:
     around = longest_reading(given).around
     found: list[tuple[tuple[object, ...], Named]] = []
     for order, name in enumerate(near_names(view, given)):
-        for file, symbol in view.named(name):
+        for file, symbol in view.symbols_named(name):
             if symbol.name == name and filters.keep(file, symbol):
                 agreeing = _match(file, symbol, NameReading(around, ""))[1]
                 named = Named(file, symbol, "near")

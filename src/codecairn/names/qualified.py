@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from codecairn.parse.language import languages
-from codecairn.store.version import SymbolRow
+from codecairn.store.file_version import SymbolRow
 from codecairn.store.view import FileRow
 
 _JOINT = re.compile(r"->|[.:#/\\]+")

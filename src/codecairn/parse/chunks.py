@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from codecairn.parse.facts import Chunk, Symbol
 from codecairn.parse.kinds import CALLABLE, HOLDERS
-from codecairn.parse.lines import Lines
+from codecairn.parse.lines import SourceLines
 
 LONGEST_CHUNK = 120
 """Lines of its own that one chunk of a symbol has at most."""
@@ -25,7 +25,7 @@ _SMALL = 4
 _CLOSING = b" \t\r\n\f)}];,"
 
 
-class Extent(NamedTuple):
+class ChunkExtent(NamedTuple):
     """The lines of a symbol, or of a block that adds to one, as it stands in the file."""
 
     start: int
@@ -54,14 +54,14 @@ class _Stretch:
             yield at, self.end
 
 
-def extents_of(symbols: list[Symbol], above: Iterable[int]) -> list[Extent]:
+def extents_of(symbols: list[Symbol], above: Iterable[int]) -> list[ChunkExtent]:
     return [
-        Extent(each.start_line, each.end_line, number, first or each.start_line, each.kind)
+        ChunkExtent(each.start_line, each.end_line, number, first or each.start_line, each.kind)
         for number, (each, first) in enumerate(zip(symbols, above, strict=True))
     ]
 
 
-def chunks_of(extents: list[Extent], text: Lines) -> list[Chunk]:
+def chunks_of(extents: list[ChunkExtent], text: SourceLines) -> list[Chunk]:
     """Chunks in the order of the file, the outer before what is in it."""
     whole = _nest(extents, text.count)
     _join_blanks(whole, text, _CLOSING)
@@ -78,7 +78,7 @@ def chunks_of(extents: list[Extent], text: Lines) -> list[Chunk]:
     return sorted(chunks, key=lambda each: (each.start_line, -each.end_line))
 
 
-def _nest(extents: list[Extent], lines: int) -> _Stretch:
+def _nest(extents: list[ChunkExtent], lines: int) -> _Stretch:
     whole = _Stretch(1, lines, -1, is_module=True)
     stack = [whole]
     taken = 0
@@ -98,14 +98,14 @@ def _nest(extents: list[Extent], lines: int) -> _Stretch:
     return whole
 
 
-def _is_worthy(each: Extent, around: _Stretch) -> bool:
+def _is_worthy(each: ChunkExtent, around: _Stretch) -> bool:
     is_small = each.end - each.start + 1 < _SMALL
     if each.kind in CALLABLE or each.kind in HOLDERS or each.kind == "scope":
         return not is_small or (around.is_module and each.kind in CALLABLE | (HOLDERS - {"type", "module"}))
     return around.is_module and not is_small
 
 
-def _join_blanks(around: _Stretch, text: Lines, blanks: bytes | None = None) -> None:
+def _join_blanks(around: _Stretch, text: SourceLines, blanks: bytes | None = None) -> None:
     for number, each in enumerate(around.inner):
         following = around.inner[number + 1].start if number + 1 < len(around.inner) else around.end + 1
         if each.end + 1 < following and not text.text(each.end + 1, following - 1).strip(blanks):
@@ -113,7 +113,7 @@ def _join_blanks(around: _Stretch, text: Lines, blanks: bytes | None = None) -> 
 
 
 def _pieces(
-    own: list[tuple[int, int]], symbol: int, text: Lines, longest: int, extent: tuple[int, int] | None = None
+    own: list[tuple[int, int]], symbol: int, text: SourceLines, longest: int, extent: tuple[int, int] | None = None
 ) -> list[Chunk]:
     if not own:
         return []
@@ -126,7 +126,7 @@ def _pieces(
     return [Chunk(start, end, symbol) for start, end in zip(starts, ends, strict=True)]
 
 
-def cuts(lines: list[int], text: Lines, longest: int) -> Iterator[int]:
+def cuts(lines: list[int], text: SourceLines, longest: int) -> Iterator[int]:
     """The lines that begin a new piece, so that pieces are of about one size and none is longer than `longest`."""
     at = 0
     while len(lines) - at > longest:
@@ -137,7 +137,7 @@ def cuts(lines: list[int], text: Lines, longest: int) -> Iterator[int]:
         yield lines[at]
 
 
-def _cost(place: int, lines: list[int], text: Lines, even: float) -> tuple[int, bool, float]:
+def _cost(place: int, lines: list[int], text: SourceLines, even: float) -> tuple[int, bool, float]:
     line = lines[place]
     return text.depth(line), bool(text.text(line - 1, line - 1).strip()), abs(place - even)
 

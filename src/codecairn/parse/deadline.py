@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import thread_time
 from typing import Any
 
-from codecairn.parse.pieces import Pieces
+from codecairn.parse.piece_reader import PieceReader
 
 
 class SlowParse(Exception):
@@ -35,7 +35,7 @@ class Deadline:
         """
         if not self.is_set:
             return parser.parse(source).root_node
-        first = Pieces(source, self.is_over).parse(parser)
+        first = PieceReader(source, self.is_over).parse(parser)
         self.check()
         root = parser.parse(source, old_tree=first).root_node
         self._foresee(root)

@@ -10,11 +10,11 @@ from typing import Any
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import DEFINED, LOCAL, TYPES
 from codecairn.parse.language import Language
-from codecairn.parse.nodes import first_text, name_of, path_and_name, text_of, unquoted
+from codecairn.parse.nodes import first_text, name_of, path_and_name, text_of, unquote
 
 
 @dataclass(slots=True)
-class Definition:
+class RawDefinition:
     kind: str
     name: str
     start: int
@@ -48,20 +48,20 @@ class Definition:
 
 
 @dataclass(slots=True)
-class Found:
-    definitions: list[Definition] = field(default_factory=list)
+class QueryFacts:
+    definitions: list[RawDefinition] = field(default_factory=list)
     imports: list[Import] = field(default_factory=list)
     bindings: dict[int, tuple[int, str, str, int]] = field(default_factory=dict)
     docs: dict[int, str] = field(default_factory=dict)
     package: str = ""
-    packages: list[Definition] = field(default_factory=list)
+    packages: list[RawDefinition] = field(default_factory=list)
     itself: str = ""
 
 
-def matches_in(language: Language, roots: list[Any], source: bytes) -> Found:
+def matches_in(language: Language, roots: list[Any], source: bytes) -> QueryFacts:
     from tree_sitter import QueryCursor  # noqa: PLC0415
 
-    found = Found()
+    found = QueryFacts()
     seen: set[int] = set()
     matches = [match for root in roots for match in QueryCursor(language.definitions).matches(root)]
     # Matches come in the order they end; patterns are ranked by the order they are written.
@@ -135,7 +135,7 @@ def _local_variables(told: list[tuple[str, str, int, Any]]) -> set[int]:
     return found
 
 
-def _take_package(found: Found, captures: Any, language: Language, source: bytes) -> None:
+def _take_package(found: QueryFacts, captures: Any, language: Language, source: bytes) -> None:
     name = _path(captures["package"], language, source)
     if "scope" in captures:
         found.packages.append(_nameless_scope("scope", captures["scope"][0], name))
@@ -143,7 +143,9 @@ def _take_package(found: Found, captures: Any, language: Language, source: bytes
         found.package = name
 
 
-def _take_definition(found: Found, seen: set[int], kind: str, captures: Any, language: Language, source: bytes) -> None:
+def _take_definition(
+    found: QueryFacts, seen: set[int], kind: str, captures: Any, language: Language, source: bytes
+) -> None:
     node = captures[kind][0]
     if "name" not in captures:
         found.definitions.append(_nameless_scope("scope", node))
@@ -161,7 +163,7 @@ def _take_definition(found: Found, seen: set[int], kind: str, captures: Any, lan
             continue
         told.add(name)
         found.definitions.append(
-            Definition(
+            RawDefinition(
                 kind=kind, name=name, start=node.start_byte, end=node.end_byte,
                 name_start=name_node.start_byte, name_line=name_node.start_point[0] + 1, node=node,
                 body=captures["body"][0] if "body" in captures else None,
@@ -178,8 +180,8 @@ def _path(nodes: Iterable[Any], language: Language, source: bytes) -> str:
     return language.data.separator.join(text_of(node, source) for node in nodes)
 
 
-def _nameless_scope(kind: str, node: Any, name: str = "") -> Definition:
-    return Definition(
+def _nameless_scope(kind: str, node: Any, name: str = "") -> RawDefinition:
+    return RawDefinition(
         kind=kind, name=name, start=node.start_byte, end=node.end_byte, name_start=-1, name_line=0, node=node,
         body=None, returns="", owner="", is_scope=True,
     )  # fmt: skip
@@ -187,10 +189,10 @@ def _nameless_scope(kind: str, node: Any, name: str = "") -> Definition:
 
 def _imports(captures: Any, language: Language, pattern: int, source: bytes) -> Iterable[Import]:
     settings = language.definitions.pattern_settings(pattern)
-    parts = (unquoted(text_of(node, source)) for node in captures.get("module", ()))
+    parts = (unquote(text_of(node, source)) for node in captures.get("module", ()))
     module = language.data.module.separator.join(parts)
     line = captures["import"][0].start_point[0] + 1
-    alias, exported = unquoted(first_text(captures, "alias", source)), "exported" in captures
+    alias, exported = unquote(first_text(captures, "alias", source)), "exported" in captures
     alias = alias or settings.get("alias", "")
     if "wildcard" in captures:
         yield Import(module, "*", alias, line, exported)
@@ -202,7 +204,7 @@ def _imports(captures: Any, language: Language, pattern: int, source: bytes) -> 
         yield Import(module, settings.get("imported", ""), alias, line, exported)
 
 
-def _take_binding(found: Found, captures: Any, source: bytes) -> None:
+def _take_binding(found: QueryFacts, captures: Any, source: bytes) -> None:
     told = first_text(captures, "of", source) or first_text(captures, "made", source)
     if not told:
         return
@@ -211,13 +213,13 @@ def _take_binding(found: Found, captures: Any, source: bytes) -> None:
         found.bindings.setdefault(node.start_byte, binding)
 
 
-def without_locals(definitions: list[Definition]) -> list[Definition]:
+def without_locals(definitions: list[RawDefinition]) -> list[RawDefinition]:
     """Variables inside functions are no symbols; they are many, and left out before more is asked about them.
 
     Nor are prototypes there, or of what the file defines.
     """
-    kept: list[Definition] = []
-    stack: list[Definition] = []
+    kept: list[RawDefinition] = []
+    stack: list[RawDefinition] = []
     defined = {(each.name, each.arity) for each in definitions if each.kind == "function" and not each.is_prototype}
     for each in sorted(definitions, key=lambda each: (each.start, -each.end)):
         while stack and stack[-1].end <= each.start:

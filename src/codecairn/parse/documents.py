@@ -10,7 +10,7 @@ from typing import NamedTuple
 from codecairn.parse.chunks import LONGEST_REMAINDER
 from codecairn.parse.facts import Chunk, FileFacts
 from codecairn.parse.formats import documents
-from codecairn.parse.lines import Lines
+from codecairn.parse.lines import SourceLines
 
 _SHORTEST = 40
 """Lines a block is filled up to before a blank line ends it."""
@@ -27,7 +27,7 @@ class Heading(NamedTuple):
 def extract_text(path: str, source: bytes) -> FileFacts:
     """The chunks of a document, each with the headings it stands under, outermost first."""
     language = _format(path, source)
-    text = Lines(source)
+    text = SourceLines(source)
     lines = [line.rstrip() for line in source.decode("utf-8", "replace").split("\n")][: text.count]
     headings = {"markdown": _markdown_headings, "rst": _rst_headings}.get(language, lambda _: iter(()))(lines)
     parts = [

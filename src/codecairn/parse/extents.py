@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from codecairn.parse.deadline import Deadline
-from codecairn.parse.definitions import Definition, Found
+from codecairn.parse.definitions import QueryFacts, RawDefinition
 from codecairn.parse.language import Language
 from codecairn.parse.nodes import text_of
 
@@ -14,7 +14,7 @@ _LONGEST_DOC = 4000
 _TAG = re.compile(r"""</?\w+(?:\s+(?:cref|name|langword|href)="([^"]*)")?[^<>]*>""")
 
 
-def settled(found: Found, language: Language, source: bytes, deadline: Deadline) -> list[Definition]:
+def settle_extents(found: QueryFacts, language: Language, source: bytes, deadline: Deadline) -> list[RawDefinition]:
     """Definitions with their true extent and doc, outermost first; one per name where a name is assigned repeatedly."""
     for each in found.definitions:
         deadline.check()
@@ -44,12 +44,12 @@ def _first_attribute(node: Any, language: Language) -> Any:
     return node
 
 
-def with_clauses_joined(definitions: list[Definition], language: Language) -> list[Definition]:
+def join_clauses(definitions: list[RawDefinition], language: Language) -> list[RawDefinition]:
     """Clauses of one function that follow each other are one definition, told by the first of them."""
     if not language.data.clauses:
         return definitions
-    kept: list[Definition] = []
-    last: dict[int, tuple[Definition, Any]] = {}
+    kept: list[RawDefinition] = []
+    last: dict[int, tuple[RawDefinition, Any]] = {}
     for each in definitions:
         parent = each.node.parent
         first, node = last.get(parent.id, (each, None)) if parent else (each, None)

@@ -57,7 +57,7 @@ class Import(Struct, frozen=True, array_like=True, gc=False):
     exported: bool
 
 
-class Binding(Struct, frozen=True, array_like=True, gc=False):
+class TypeBinding(Struct, frozen=True, array_like=True, gc=False):
     """A variable, parameter or field whose type the file tells: by annotation, or by the constructor it is given."""
 
     name: str
@@ -81,7 +81,7 @@ class FileFacts(Struct, frozen=True, array_like=True):
     symbols: list[Symbol]
     sites: list[Site]
     imports: list[Import]
-    bindings: list[Binding]
+    bindings: list[TypeBinding]
     chunks: list[Chunk]
     lines: int
     error_nodes: int

@@ -164,7 +164,7 @@ class Language:
         return self._query(self.data.references)
 
     @cached_property
-    def embedded(self) -> Any:
+    def embedded_query(self) -> Any:
         return self._query(self.data.embedded) if self.data.embedded else None
 
     @cached_property

@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import accumulate
 
 
-class Lines:
+class SourceLines:
     """Lines are numbered from 1."""
 
     def __init__(self, source: bytes) -> None:

@@ -44,7 +44,7 @@ def name_of(node: Any, source: bytes) -> str:
 
 def name_in(text: str) -> str:
     if text[:1] in "\"'`" or (text[:1] == "<" and text[1:2].isalnum()):
-        return unquoted(text)
+        return unquote(text)
     if text[-1] in ": " and text[0].isalpha():
         return text.rstrip(": ")
     return text[1:] if text[0] == ":" and text[1:2].isidentifier() else text
@@ -64,5 +64,5 @@ def first_text(captures: Any, name: str, source: bytes) -> str:
     return text_of(nodes[0], source) if nodes else ""
 
 
-def unquoted(text: str) -> str:
+def unquote(text: str) -> str:
     return text[1:-1] if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'`" else text.strip("<>")

@@ -12,7 +12,7 @@ from operator import sub
 from typing import Any, cast
 
 from codecairn.parse.deadline import Deadline
-from codecairn.parse.definitions import Definition
+from codecairn.parse.definitions import RawDefinition
 from codecairn.parse.facts import Kind, Symbol
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.parse.language import Language
@@ -60,7 +60,7 @@ class _Open:
 
 
 def symbols_of(
-    definitions: list[Definition], language: Language, source: bytes, deadline: Deadline
+    definitions: list[RawDefinition], language: Language, source: bytes, deadline: Deadline
 ) -> tuple[list[Symbol], list[int], Positions]:
     """The symbols, the line on which the comment above each begins (or 0), and where each stands."""
     symbols: list[Symbol] = []
@@ -121,7 +121,7 @@ def _type_around(stack: list[_Open]) -> _Open | None:
     return next((each for each in reversed(stack) if each.kind in TYPES or each.kind in ("scope", "module")), None)
 
 
-def _kind(each: Definition, outer: _Open | None) -> str | None:
+def _kind(each: RawDefinition, outer: _Open | None) -> str | None:
     around = outer.kind if outer else ""
     if each.kind in ("var", "const") and around in CALLABLE:
         return None
@@ -132,7 +132,7 @@ def _kind(each: Definition, outer: _Open | None) -> str | None:
     return each.kind
 
 
-def _qualify(outer: _Open | None, each: Definition, language: Language) -> str:
+def _qualify(outer: _Open | None, each: RawDefinition, language: Language) -> str:
     data = language.data
     around = data.separator.join(part for part in (outer.path if outer else "", each.owner) if part)
     if not around or not each.name:
@@ -146,7 +146,7 @@ def _qualify(outer: _Open | None, each: Definition, language: Language) -> str:
     return f"{around}{separator}{each.name}"
 
 
-def _signature(each: Definition, language: Language, source: bytes) -> str:
+def _signature(each: RawDefinition, language: Language, source: bytes) -> str:
     start, stop = each.node.start_byte, each.node.end_byte
     end = each.body_start if each.body_start is not None and each.body_start > start else stop
     text = _without(language, each.node, source, min(end, start + _LONGEST_HEAD))

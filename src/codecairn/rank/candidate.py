@@ -8,7 +8,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from codecairn.rank.plan import Plan
+from codecairn.rank.query_plan import QueryPlan
 from codecairn.words import parts_of
 
 SHORTEST_OPENING = 3
@@ -55,12 +55,12 @@ class Statistics(Struct, frozen=True):
     """In how many chunks each of the query's words is."""
 
 
-class Asked:
+class WeighedQuery:
     """A plan weighed by a view's statistics."""
 
     def __init__(
         self,
-        plan: Plan,
+        plan: QueryPlan,
         statistics: Statistics,
         candidates: Collection[Candidate],
         recent: frozenset[str] = frozenset(),
@@ -111,7 +111,7 @@ class Asked:
         return found
 
     @cached_property
-    def lowered(self) -> str:
+    def lower_text(self) -> str:
         return self.plan.text.lower().replace("\\", "/")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from codecairn.rank.candidate import Candidate
-from codecairn.rank.plan import planned
+from codecairn.rank.query_plan import parse_query
 from codecairn.rank.score import Ranked
 from codecairn.rank.search import Question
 from codecairn.store.view import FileRow, View
@@ -82,7 +82,7 @@ def what_it_lacked(view: View, asked: Question, found: list[Ranked], file: FileR
     symbol = view.symbol(file.id, chunk.symbol) if chunk.symbol >= 0 else None
     if not asked.filters.keep_symbol(file, symbol):
         return "the filters leave its kind, pattern or package out"
-    words = planned(asked.query).weights
+    words = parse_query(asked.query).weights
     here = set(view.terms(file.id)[chunk.number].split())
     missing = sorted(words.keys() - here)
     if len(missing) == len(words):

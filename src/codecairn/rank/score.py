@@ -16,23 +16,23 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from codecairn.rank import places, signals
-from codecairn.rank.candidate import Asked, Candidate, Statistics
-from codecairn.rank.plan import Plan
+from codecairn.rank import chunk_signals, file_signals
+from codecairn.rank.candidate import Candidate, Statistics, WeighedQuery
+from codecairn.rank.query_plan import QueryPlan
 
 SEMANTIC, SEMANTIC_BEST, SEMANTIC_FILE = 0.03, 0.3, 0.3
 """Chosen on the even half of the repositories of the benchmark, and much the same for every model that was tried."""
-CHUNK_SIGNALS: dict[str, tuple[float, Callable[[Candidate, Asked], float]]] = {
-    "bm25": (1.0, signals.bm25),
-    "semantic": (SEMANTIC, signals.semantic),
-    "exact_match": (0.2, signals.exact_match),
-    "qualified_name": (0.1, signals.qualified_name),
-    "path_affinity": (0.1, signals.path_affinity),
-    "definition_boost": (0.15, signals.definition_boost),
-    "kind_match": (0.05, signals.kind_match),
-    "name_match": (0.4, signals.name_match),
-    "doc_match": (0.1, signals.doc_match),
-    "substance": (0.1, signals.substance),
+CHUNK_SIGNALS: dict[str, tuple[float, Callable[[Candidate, WeighedQuery], float]]] = {
+    "bm25": (1.0, chunk_signals.bm25),
+    "semantic": (SEMANTIC, chunk_signals.semantic),
+    "exact_match": (0.2, chunk_signals.exact_match),
+    "qualified_name": (0.1, chunk_signals.qualifier_match),
+    "path_affinity": (0.1, chunk_signals.path_affinity),
+    "definition_boost": (0.15, chunk_signals.definition_boost),
+    "kind_match": (0.05, chunk_signals.kind_match),
+    "name_match": (0.4, chunk_signals.name_match),
+    "doc_match": (0.1, chunk_signals.doc_match),
+    "substance": (0.1, chunk_signals.substance),
 }
 FILE_STEM, FOLDER, PATH_MENTION, COHERENCE, POPULARITY = 1.1, 0.6, 0.15, 0.2, 0.02
 """How often a file is imported tells two apart that match alike, and no more: at 0.05 it gave words alone 0.001 NDCG
@@ -41,11 +41,11 @@ _GRAIN = 1 << 20
 REPEATED = 0.1
 """Each further chunk of a file loses this much besides the file's own contributions."""
 
-_MOST_COHERENCE = sum(places.COHERENCE_DECAY**at for at in range(places.COHERENCE_DEPTH - 1))
+_MOST_COHERENCE = sum(file_signals.COHERENCE_DECAY**at for at in range(file_signals.COHERENCE_DEPTH - 1))
 ATTAINABLE = sum(most for most, _ in CHUNK_SIGNALS.values()) + (
     FILE_STEM + FOLDER + PATH_MENTION + COHERENCE * _MOST_COHERENCE + POPULARITY + SEMANTIC_BEST + SEMANTIC_FILE
 )
-NAMED = 2 * (ATTAINABLE + max(places.PENALTIES.values()) + places.SUPERSEDED)
+NAMED = 2 * (ATTAINABLE + max(file_signals.PENALTIES.values()) + file_signals.SUPERSEDED)
 """More than all else together, given and taken: what has the very name comes before what has not."""
 FIRST_NAMED = NAMED / 2
 """And of those whose name is the query letter by letter, the best comes before everything."""
@@ -64,10 +64,10 @@ class Ranked(Struct, frozen=True):
 
 
 def rank(
-    plan: Plan, candidates: list[Candidate], statistics: Statistics, recent: frozenset[str] = frozenset()
+    plan: QueryPlan, candidates: list[Candidate], statistics: Statistics, recent: frozenset[str] = frozenset()
 ) -> list[Ranked]:
     """Candidates, best first. `recent` are the files this connection has read lately."""
-    asked = Asked(plan, statistics, candidates, recent)
+    asked = WeighedQuery(plan, statistics, candidates, recent)
     scored = [(each, _of_chunk(each, asked)) for each in candidates]
     files: defaultdict[str, list[float]] = defaultdict(list)
     for each, given in scored:
@@ -88,7 +88,7 @@ def rank_by_meaning(candidates: list[Candidate]) -> list[Ranked]:
     return [_sum_up(each, given, 1.0) for each, given in sorted(near, key=_falling)]
 
 
-def _put_first(plan: Plan, summed: list[tuple[Candidate, dict[str, float]]]) -> None:
+def _put_first(plan: QueryPlan, summed: list[tuple[Candidate, dict[str, float]]]) -> None:
     exact = [pair for pair in summed if plan.symbol and pair[0].name == plan.symbol]
     if exact:
         min(exact, key=_falling)[1]["named"] += _exact(FIRST_NAMED)
@@ -98,9 +98,9 @@ def _falling(pair: tuple[Candidate, dict[str, float]]) -> tuple[float, str, int]
     return -sum(pair[1].values()), pair[0].path, pair[0].start_line
 
 
-def _of_chunk(each: Candidate, asked: Asked) -> dict[str, float]:
+def _of_chunk(each: Candidate, asked: WeighedQuery) -> dict[str, float]:
     given = {signal: _exact(most * value(each, asked)) for signal, (most, value) in CHUNK_SIGNALS.items()}
-    given["named"] = _exact(NAMED * signals.named(each, asked))
+    given["named"] = _exact(NAMED * chunk_signals.name_equality(each, asked))
     return given
 
 
@@ -109,17 +109,17 @@ def _exact(value: float) -> float:
     return int(value * _GRAIN) / _GRAIN if value else 0.0
 
 
-def _of_file(each: Candidate, scores: list[float], paths: Iterable[str], asked: Asked) -> dict[str, float]:
+def _of_file(each: Candidate, scores: list[float], paths: Iterable[str], asked: WeighedQuery) -> dict[str, float]:
     given = {
-        "file_stem": FILE_STEM * places.file_stem(each.path, asked),
-        "folder": FOLDER * places.folder(each.path, asked),
-        "path_mention": PATH_MENTION * places.path_mention(each.path, asked),
-        "coherence": COHERENCE * places.coherence(scores),
-        "popularity": POPULARITY * places.popularity(each.imported_by),
-        "semantic_best": SEMANTIC_BEST * signals.semantic_best(each, asked),
-        "semantic_file": SEMANTIC_FILE * signals.semantic_file(each, asked),
-        "place": -places.penalty(each.path, each.language),
-        "superseded": -places.SUPERSEDED * places.superseded(each.path, paths, asked),
+        "file_stem": FILE_STEM * file_signals.file_stem(each.path, asked),
+        "folder": FOLDER * file_signals.folder(each.path, asked),
+        "path_mention": PATH_MENTION * file_signals.path_mention(each.path, asked),
+        "coherence": COHERENCE * file_signals.coherence(scores),
+        "popularity": POPULARITY * file_signals.popularity(each.imported_by),
+        "semantic_best": SEMANTIC_BEST * chunk_signals.semantic_best(each, asked),
+        "semantic_file": SEMANTIC_FILE * chunk_signals.semantic_file(each, asked),
+        "place": -file_signals.penalty(each.path, each.language),
+        "superseded": -file_signals.SUPERSEDED * file_signals.is_superseded(each.path, paths, asked),
     }
     return {signal: _exact(value) for signal, value in given.items()}
 

@@ -14,12 +14,12 @@ from codecairn.cache import Cache
 from codecairn.errors import EncoderFailed, InvalidInput
 from codecairn.names.filters import Filters
 from codecairn.rank.candidate import Candidate, Statistics, rarity
-from codecairn.rank.meaning import NO_VECTORS, Meaning, Vectors, vectors_of
-from codecairn.rank.plan import Plan, planned
+from codecairn.rank.query_plan import QueryPlan, parse_query
 from codecairn.rank.score import Ranked, rank, rank_by_meaning
-from codecairn.store.version import ChunkRow, SymbolRow
+from codecairn.rank.vectors import NO_VECTORS, QueryVector, ViewVectors, vectors_of
+from codecairn.store.file_version import ChunkRow, SymbolRow
 from codecairn.store.view import Extent, FileRow, Hit, View
-from codecairn.words import analysed, bare, words_of
+from codecairn.words import analyse, bare, words_of
 
 if TYPE_CHECKING:
     from codecairn.embed.encoder import Encoder
@@ -74,8 +74,8 @@ _rankings: Cache[tuple[_State, Question], Ranking] = Cache(
 """Some thirty."""
 _frequencies: Cache[tuple[_State, str], int] = Cache("search.frequencies", 4_000_000, lambda _: 80)
 _extents: Cache[_State, Extent] = Cache("search.extents", 100_000, lambda _: 100)
-_vectors: Cache[_State, tuple[Vectors | None]] = Cache(
-    "search.vectors", 33_000_000, lambda found: max(_VIEW_BYTES, found[0].field.held_bytes) if found[0] else 0
+_vectors: Cache[_State, tuple[ViewVectors | None]] = Cache(
+    "search.vectors", 33_000_000, lambda found: max(_VIEW_BYTES, found[0].field.memory_bytes) if found[0] else 0
 )
 """Whether there are any, and which. A server's clients may each be on a branch of their own."""
 
@@ -87,13 +87,13 @@ class Searcher:
         self._encoders = encoders
         self._own = object()
 
-    def ranked(self, view: View, question: Question) -> tuple[Ranking, bool]:
+    def rank(self, view: View, question: Question) -> tuple[Ranking, bool]:
         """Every candidate that the filters let pass, best first, and whether that was known already."""
         state = self._state(view)
         known = _rankings.get((state, question))
         if known is not None:
             return known, True
-        plan = planned(question.query)
+        plan = parse_query(question.query)
         statistics = self._statistics(view, plan, state)
         meaning, warnings, is_lasting = self._meaning(view, plan, question, state)
         proposed, is_capped = _propose(view, plan, question, statistics, meaning)
@@ -111,14 +111,14 @@ class Searcher:
 
     def statistics(self, view: View, query: str) -> Statistics:
         """What the words of a query weigh in a view."""
-        return self._statistics(view, planned(query), self._state(view))
+        return self._statistics(view, parse_query(query), self._state(view))
 
     def _state(self, view: View) -> _State:
         return (self._own, *view.state, view.documents, view.is_blocked)
 
     def _meaning(
-        self, view: View, plan: Plan, question: Question, state: _State
-    ) -> tuple[Meaning | None, tuple[str, ...], bool]:
+        self, view: View, plan: QueryPlan, question: Question, state: _State
+    ) -> tuple[QueryVector | None, tuple[str, ...], bool]:
         """The query as a vector where there are vectors to compare it with, what to say where there are not, and
         whether that holds until the index changes: an encoder that failed may answer the next time."""
         if question.mode == "keyword":
@@ -138,7 +138,7 @@ class Searcher:
             )  # fmt: skip
         return None, (reason,), vectors is None
 
-    def _statistics(self, view: View, plan: Plan, state: _State) -> Statistics:
+    def _statistics(self, view: View, plan: QueryPlan, state: _State) -> Statistics:
         extent = _extents.get(state) or _extents.put(state, view.extent)
         frequency = {word: _frequency(view, state, word) for word in plan.weights}
         return Statistics(extent.chunks, max(1.0, extent.terms / max(1, extent.chunks)), frequency)
@@ -150,7 +150,7 @@ def _frequency(view: View, state: _State, word: str) -> int:
 
 
 def _candidates(
-    view: View, plan: Plan, filters: Filters, proposed: list[Hit], *, with_named: bool
+    view: View, plan: QueryPlan, filters: Filters, proposed: list[Hit], *, with_named: bool
 ) -> Iterator[Candidate]:
     seen = set[tuple[int, int]]()
     for file, number, symbol in _candidates_by_name(view, plan) if with_named else ():
@@ -165,13 +165,13 @@ def _candidates(
             yield from _of_chunk(view, plan, filters, found, hit.number)
 
 
-def _still_missing(vectors: Vectors) -> tuple[str, ...]:
+def _still_missing(vectors: ViewVectors) -> tuple[str, ...]:
     if vectors.missing <= 0:
         return ()
     return (f"{vectors.missing} chunks have no vectors yet and are found by their words alone.",)
 
 
-def _with_meaning(candidates: list[Candidate], meaning: Meaning | None) -> list[Candidate]:
+def _with_meaning(candidates: list[Candidate], meaning: QueryVector | None) -> list[Candidate]:
     if meaning is None:
         return candidates
     similar = meaning.similar([(each.file, each.number) for each in candidates])
@@ -186,7 +186,7 @@ def _with_meaning(candidates: list[Candidate], meaning: Meaning | None) -> list[
 
 
 def _propose(
-    view: View, plan: Plan, question: Question, statistics: Statistics, meaning: Meaning | None
+    view: View, plan: QueryPlan, question: Question, statistics: Statistics, meaning: QueryVector | None
 ) -> tuple[list[Hit], bool]:
     """The chunks to weigh, and whether there would have been more."""
     wanted = partial(_is_wanted, view, plan, question.filters)
@@ -200,7 +200,7 @@ def _propose(
 
 
 def _by_words(
-    view: View, plan: Plan, question: Question, statistics: Statistics, wanted: Callable[[Hit], bool]
+    view: View, plan: QueryPlan, question: Question, statistics: Statistics, wanted: Callable[[Hit], bool]
 ) -> tuple[list[Hit], bool]:
     """The best chunks for the words, and whether there would have been more, of code or of what lies beside it."""
     chunks, frequency = statistics.chunks, statistics.frequency
@@ -218,16 +218,16 @@ def _share(question: Question, share: float) -> int:
     return max(1, round(question.candidates * share))
 
 
-def _is_wanted(view: View, plan: Plan, filters: Filters, hit: Hit) -> bool:
+def _is_wanted(view: View, plan: QueryPlan, filters: Filters, hit: Hit) -> bool:
     file = view.file(hit.file)
     if file is None or not filters.keep_file(file):
         return False
     return not filters.asks_of_symbols or bool(_symbols_for(view, plan, filters, file, view.chunk(file.id, hit.number)))
 
 
-def _candidates_by_name(view: View, plan: Plan) -> Iterator[tuple[FileRow, int, SymbolRow | None]]:
+def _candidates_by_name(view: View, plan: QueryPlan) -> Iterator[tuple[FileRow, int, SymbolRow | None]]:
     """Files and symbols whose very name or path is the query, each with its chunk."""
-    for file, symbol in view.named(plan.symbol)[:_MOST_NAMED] if plan.symbol else ():
+    for file, symbol in view.symbols_named(plan.symbol)[:_MOST_NAMED] if plan.symbol else ():
         number = _chunk_of(view.chunks(file.id), symbol)
         if number is not None:
             yield file, number, symbol
@@ -244,13 +244,15 @@ def _chunk_of(chunks: list[ChunkRow], symbol: SymbolRow) -> int | None:
     return min(around, key=lambda each: each.end_line - each.start_line).number if around else None
 
 
-def _of_chunk(view: View, plan: Plan, filters: Filters, file: FileRow, number: int) -> Iterator[Candidate]:
+def _of_chunk(view: View, plan: QueryPlan, filters: Filters, file: FileRow, number: int) -> Iterator[Candidate]:
     chunk = view.chunk(file.id, number)
     for symbol in _symbols_for(view, plan, filters, file, chunk):
         yield _candidate(view, plan, file, chunk, symbol)
 
 
-def _symbols_for(view: View, plan: Plan, filters: Filters, file: FileRow, chunk: ChunkRow) -> list[SymbolRow | None]:
+def _symbols_for(
+    view: View, plan: QueryPlan, filters: Filters, file: FileRow, chunk: ChunkRow
+) -> list[SymbolRow | None]:
     """The symbol of a chunk. Where filters want others, those among the constants, fields and
     small functions inside it that they want, and that have a word of the query in their name."""
     own = view.symbol(file.id, chunk.symbol) if chunk.symbol >= 0 else None
@@ -264,18 +266,18 @@ def _symbols_for(view: View, plan: Plan, filters: Filters, file: FileRow, chunk:
     return [each for each in meant if _chunk_of(chunks, each) == chunk.number]
 
 
-def _count_words(plan: Plan, words: list[str]) -> Mapping[str, int]:
+def _count_words(plan: QueryPlan, words: list[str]) -> Mapping[str, int]:
     if len(plan.weights) > _FEW_WORDS:
         return Counter(filter(plan.weights.__contains__, words))
     return {word: times for word in plan.weights if (times := words.count(word))}
 
 
-def _candidate(view: View, plan: Plan, file: FileRow, chunk: ChunkRow, symbol: SymbolRow | None) -> Candidate:
+def _candidate(view: View, plan: QueryPlan, file: FileRow, chunk: ChunkRow, symbol: SymbolRow | None) -> Candidate:
     """A chunk; or a symbol inside it, by its own lines and by the words of its head and its comment."""
     doc = symbol.doc[:_LONGEST_DOC] if symbol else ""
     place: ChunkRow | SymbolRow = chunk
     if symbol is not None and symbol.number != chunk.symbol:
-        place, words = symbol, analysed(f"{symbol.signature} {doc}").split()
+        place, words = symbol, analyse(f"{symbol.signature} {doc}").split()
         length = len(words)
     else:
         words, length = view.terms(file.id)[chunk.number].split(), chunk.length
@@ -283,7 +285,7 @@ def _candidate(view: View, plan: Plan, file: FileRow, chunk: ChunkRow, symbol: S
         file=file.id, number=chunk.number, path=file.path, start_line=place.start_line, end_line=place.end_line,
         kind=symbol.kind if symbol else "", name=symbol.name if symbol else "",
         qualified=symbol.path if symbol else chunk.title, counts=_count_words(plan, words),
-        documented=frozenset(analysed(doc).split()) & plan.weights.keys() if doc else frozenset(), length=length,
+        documented=frozenset(analyse(doc).split()) & plan.weights.keys() if doc else frozenset(), length=length,
         language=file.language, imported_by=view.importers(file.path), symbol=symbol.number if symbol else chunk.symbol,
     )  # fmt: skip
 

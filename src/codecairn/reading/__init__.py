@@ -1,7 +1,7 @@
 """Answers made for reading: the text of every tool as a model or a person takes it in.
 
-A printer takes a tool's value as plain dictionaries, the very value that programs get, and a `Reading`: what was asked,
-how many characters there are, how a part is marked. The tools' doors print plain text; the terminal passes a `paint`
+A printer takes a tool's value as plain dictionaries, the very value that programs get, and a `PrintContext`: the
+question, how many characters there are, how a part is marked. The tools' doors print plain text; the terminal passes a `paint`
 that colours. What was found and how complete it is comes first, code stands as it is written, ids and empty fields
 are left out, and at most one hint says what to do next, last.
 """
@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from codecairn.budget import DEFAULT_CHARACTERS
-from codecairn.roles import is_vendored
+from codecairn.file_roles import is_vendored
 from codecairn.text import one_line
 
-Role = Literal["path", "strong", "dim", "mark", "added", "removed"]
-Paint = Callable[[str, Role], str]
+InkRole = Literal["path", "strong", "dim", "mark", "added", "removed"]
+Paint = Callable[[str, InkRole], str]
 Fields = Mapping[str, Any]
 
 
-def plain(text: str, role: Role) -> str:
+def plain(text: str, role: InkRole) -> str:
     del role
     return text
 
@@ -35,7 +35,7 @@ def by_cursor(cursor: str) -> str:
 
 
 @dataclass(frozen=True)
-class Reading:
+class PrintContext:
     """How one answer is read."""
 
     params: Fields = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Reading:
     """Says how to get what follows, in the caller's own terms."""
 
 
-Printer = Callable[[Fields, Reading], str]
+Printer = Callable[[Fields, PrintContext], str]
 
 
 def one_of(count: int, one: str, many: str | None = None) -> str:
@@ -83,7 +83,7 @@ def fit(blocks: Sequence[str], room: int, *, between: int = 1) -> int:
     return len(blocks)
 
 
-def more(answer: Fields, reading: Reading, shown: int, rows: int) -> str | None:
+def more(answer: Fields, reading: PrintContext, shown: int, rows: int) -> str | None:
     """Says how to get what follows the rows that are shown; None where nothing does."""
     cursor = answer.get("next_cursor") if shown >= rows else reading.cursor(str(reading.offset + shown))
     return f"More: {reading.onward(cursor)}" if cursor else None

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from itertools import groupby, takewhile
 
 from codecairn.budget import DEFAULT_CHARACTERS
-from codecairn.reading import Fields, Reading, Role, clip, fit, lines, more, one_of, share, state_lines
+from codecairn.reading import Fields, InkRole, PrintContext, clip, fit, lines, more, one_of, share, state_lines
 from codecairn.reading.code import code_line
 from codecairn.text import one_line
 
-_SIGNS: dict[str, tuple[str, Role]] = {
+_SIGNS: dict[str, tuple[str, InkRole]] = {
     "added": ("+", "added"), "modified": ("~", "mark"), "deleted": ("-", "removed"),
 }  # fmt: skip
 _WIDEST = 110
@@ -20,7 +20,7 @@ _ORDINARY = 4_000
 """Characters for who asked for nothing special: of a large change the first page tells where to look."""
 
 
-def print_changes(answer: Fields, reading: Reading) -> str:
+def print_changes(answer: Fields, reading: PrintContext) -> str:
     rows, total = answer["changes"], answer["total_changes"]
     state, blocks = state_lines(answer["metadata"]), list(_blocks(answer, reading))
     room = min(reading.room, _ORDINARY) if reading.room == DEFAULT_CHARACTERS else reading.room
@@ -31,7 +31,7 @@ def print_changes(answer: Fields, reading: Reading) -> str:
     return lines([head, *state, *blocks[:shown], *_closing(answer, reading, shown)])
 
 
-def _blocks(answer: Fields, reading: Reading) -> Iterator[str]:
+def _blocks(answer: Fields, reading: PrintContext) -> Iterator[str]:
     files = {each["path"]: each for each in answer["file_changes"]}
     for path, rows in groupby(answer["changes"], key=lambda row: row["path"]):
         head = _heading(files.pop(path, {"path": path}), reading)
@@ -41,14 +41,14 @@ def _blocks(answer: Fields, reading: Reading) -> Iterator[str]:
     yield from (_heading(each, reading).rstrip("\n") for each in files.values())
 
 
-def _heading(file: Fields, reading: Reading) -> str:
+def _heading(file: Fields, reading: PrintContext) -> str:
     was = f"renamed from {one_line(file['old_path'])}" if file.get("old_path") else file.get("change_type", "")
     why = f"not compared: {one_line(file['not_indexed'])}" if file.get("not_indexed") else ""
     said = ", ".join(each for each in (was, why) if each and each != "modified")
     return f"{reading.paint(one_line(file['path']), 'path')}{f'  {said}' if said else ''}\n"
 
 
-def _row(row: Fields, reading: Reading) -> str:
+def _row(row: Fields, reading: PrintContext) -> str:
     sign, role = _SIGNS[row["change_type"]]
     record = row["after"] or row["before"]
     said = "; ".join(_remark(row))
@@ -100,7 +100,7 @@ def _callers(row: Fields) -> Iterator[str]:
         yield f"callers {before} → {after}"
 
 
-def _closing(answer: Fields, reading: Reading, shown: int) -> Iterator[str]:
+def _closing(answer: Fields, reading: PrintContext, shown: int) -> Iterator[str]:
     rows = len(answer["changes"])
     silent = answer.get("files_without_symbols", 0) if not reading.offset else 0
     listed = max(0, shown - rows)

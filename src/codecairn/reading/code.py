@@ -21,7 +21,7 @@ def code_text(text: str) -> str:
     return "\n".join(map(code_line, text.split("\n")))
 
 
-def dedented(lines: Sequence[str]) -> list[str]:
+def dedent_lines(lines: Sequence[str]) -> list[str]:
     """The lines without the margin that all of them share."""
     margins = [found[0] for line in lines if line.strip() and (found := _MARGIN.match(line))]
     shared = min(margins, key=len, default="")

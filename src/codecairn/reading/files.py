@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from codecairn.reading import Fields, Reading, fit, lines, one_of, state_lines
+from codecairn.reading import Fields, PrintContext, fit, lines, one_of, state_lines
 from codecairn.reading.code import code_line
 from codecairn.reading.outline import symbol_rows
 from codecairn.text import one_line
@@ -15,7 +15,7 @@ _LEAST_SHARE = 0.5
 """Of a page, at least, before it ends where a symbol ends."""
 
 
-def print_file(answer: Fields, reading: Reading) -> str:
+def print_file(answer: Fields, reading: PrintContext) -> str:
     file = answer["file"]
     text = _lines_of(file["content"])
     first = file.get("startLine") or 1
@@ -52,20 +52,20 @@ def _lines_of(content: str) -> list[str]:
     return text if text[-1] else text[:-1]
 
 
-def _heading(answer: Fields, reading: Reading) -> str:
+def _heading(answer: Fields, reading: PrintContext) -> str:
     file, about = answer["file"], answer["metadata"]
     facts = [file["language"], one_of(file["lines"], "line"), file.get("encoding"), about.get("commit", "")[:12]]
     return f"{reading.paint(one_line(file['path']), 'path')}  {', '.join(filter(None, facts))}"
 
 
-def _outline(answer: Fields, reading: Reading) -> Iterator[str]:
+def _outline(answer: Fields, reading: PrintContext) -> Iterator[str]:
     if answer.get("outline"):
         yield "Outline (members of classes: get_file_outline):"
         yield from symbol_rows(answer["outline"], reading)
         yield ""
 
 
-def _dependencies(answer: Fields, reading: Reading) -> Iterator[str]:
+def _dependencies(answer: Fields, reading: PrintContext) -> Iterator[str]:
     for each in answer["dependencies"]:
         why = f"  {one_line(each['omitted'])}" if each.get("omitted") else ""
         yield f"imports {reading.paint(one_line(each['path']), 'path')}{why}"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from codecairn.reading import Fields, Reading, fit, lines, more, one_of, share
+from codecairn.reading import Fields, PrintContext, fit, lines, more, one_of, share
 from codecairn.reading.code import code_line
 from codecairn.text import one_line
 
 _WIDEST = 170
 
 
-def print_grep(answer: Fields, reading: Reading) -> str:
+def print_grep(answer: Fields, reading: PrintContext) -> str:
     matches, total = answer["matches"], answer["totalMatches"]
     searched = one_of(answer["filesSearched"], "file")
     if not matches:
@@ -34,7 +34,7 @@ def _losses(answer: Fields) -> Iterator[str]:
         yield f"! {one_of(answer['unreadableFiles'], 'file')} could not be read."
 
 
-def _row(each: Fields, reading: Reading) -> str:
+def _row(each: Fields, reading: PrintContext) -> str:
     context = each["context"]
     if not reading.params.get("context"):
         return f"{reading.paint(format(each['line'], '>5'), 'dim')}: {code_line(each['text'].strip(), _WIDEST)}"
@@ -43,5 +43,5 @@ def _row(each: Fields, reading: Reading) -> str:
     return "\n".join(_line(number, text, reading, is_match=number == each["line"]) for number, text in texts)
 
 
-def _line(number: int, text: str, reading: Reading, *, is_match: bool) -> str:
+def _line(number: int, text: str, reading: PrintContext, *, is_match: bool) -> str:
     return f"{reading.paint(format(number, '>5'), 'dim')}{':' if is_match else '-'} {code_line(text, _WIDEST)}".rstrip()

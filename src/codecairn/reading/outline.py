@@ -7,7 +7,7 @@ from itertools import groupby
 
 from codecairn.reading import (
     Fields,
-    Reading,
+    PrintContext,
     clip,
     extent,
     lines,
@@ -28,11 +28,11 @@ _LEAST_RUN = 3
 """Constants or fields in a row that are told by their names alone, on one line."""
 
 
-def print_outline(answer: Fields, reading: Reading) -> str:
+def print_outline(answer: Fields, reading: PrintContext) -> str:
     parts = [*_opening(answer), *state_lines(answer["metadata"])]
     parts += [f"{reading.paint(one_line(each['path']) + '/', 'path')}  {each['files']:,}" for each in answer["folders"]]
     for file in answer["files"]:
-        parts += outlined_file(file, reading)
+        parts += file_lines(file, reading)
     cursor = answer["next_cursor"]
     return lines(
         [*parts, f"More of {one_of(answer['total_symbols'], 'symbol')}: {reading.onward(cursor)}" if cursor else None]
@@ -48,7 +48,7 @@ def _opening(answer: Fields) -> list[str]:
     return [f"{one_line(answer['path'])}: {said}"]
 
 
-def outlined_file(file: Fields, reading: Reading) -> Iterator[str]:
+def file_lines(file: Fields, reading: PrintContext) -> Iterator[str]:
     facts = f"{file['language']}, {one_of(file['lines'], 'line')}"
     yield f"{reading.paint(one_line(file['path']), 'path')}  {facts}"
     yield from symbol_rows(file["symbols"], reading)
@@ -56,7 +56,7 @@ def outlined_file(file: Fields, reading: Reading) -> Iterator[str]:
         yield f"      … {file['omitted_symbols']:,} more"
 
 
-def symbol_rows(symbols: Sequence[Fields], reading: Reading, depth: int = 0) -> Iterator[str]:
+def symbol_rows(symbols: Sequence[Fields], reading: PrintContext, depth: int = 0) -> Iterator[str]:
     for is_plain, group in groupby(symbols, key=_is_plain):
         run = list(group)
         if is_plain and len(run) >= _LEAST_RUN:
@@ -73,7 +73,7 @@ def _is_plain(each: Fields) -> bool:
     return each["kind"] in _PLAIN and not each.get("children")
 
 
-def _place(start: int, end: int, text: str, reading: Reading, depth: int) -> str:
+def _place(start: int, end: int, text: str, reading: PrintContext, depth: int) -> str:
     return f"{reading.paint(f'{extent(start, end):>9}', 'dim')}  {'  ' * depth}{text}"
 
 
@@ -85,7 +85,7 @@ def _declaration(each: Fields) -> str:
     return signature if name in signature else f"{name}  {signature}"
 
 
-def print_symbols(answer: Fields, reading: Reading) -> str:
+def print_symbols(answer: Fields, reading: PrintContext) -> str:
     shown = len(answer["symbols"])
     head = share(shown + reading.offset, answer["total_symbols"], "symbol")
     blocks = [_symbol(each, reading) for each in answer["symbols"]]
@@ -94,7 +94,7 @@ def print_symbols(answer: Fields, reading: Reading) -> str:
     return lines([head, *state_lines(answer["metadata"]), *blocks, more(answer, reading, shown, shown)])
 
 
-def _symbol(each: Fields, reading: Reading) -> str:
+def _symbol(each: Fields, reading: PrintContext) -> str:
     place = reading.paint(f"{one_line(each['path'])}:{extent(each['line_start'], each['line_end'])}", "path")
     place += vendored_note(each["path"])
     name = name_in_file(each["qualified_name"], each["path"])

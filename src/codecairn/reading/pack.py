@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from codecairn.reading import Fields, Reading, extent, fit, lines, one_of, state_lines
+from codecairn.reading import Fields, PrintContext, extent, fit, lines, one_of, state_lines
 from codecairn.reading.code import code_text
 from codecairn.text import one_line
 
@@ -16,7 +16,7 @@ _NAMED = 5
 """Of the things left out of each kind, named."""
 
 
-def print_pack(pack: Fields, reading: Reading) -> str:
+def print_pack(pack: Fields, reading: PrintContext) -> str:
     head = f"{one_of(len(pack['items']), 'item')}, about {pack['tokens']:,} of {pack['max_tokens']:,} tokens"
     blocks = [_section(each, reading) for each in pack["items"]]
     shown = fit(blocks, reading.room - 600)
@@ -26,7 +26,7 @@ def print_pack(pack: Fields, reading: Reading) -> str:
     return lines(parts)
 
 
-def _section(item: Fields, reading: Reading) -> str:
+def _section(item: Fields, reading: PrintContext) -> str:
     where = f":{extent(item['line_start'], item['line_end'])}" if item["line_start"] else ""
     place = f"  {one_line(item['path'])}{where}" if item["path"] else ""
     title = reading.paint(f"{_TITLES[item['kind']]}: {one_line(item['name'])}", "strong")

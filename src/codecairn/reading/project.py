@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from codecairn.reading import Fields, Reading, lines, one_of, state_lines
+from codecairn.reading import Fields, PrintContext, lines, one_of, state_lines
 from codecairn.text import one_line
 
 
-def print_indexed(answer: Fields, reading: Reading) -> str:
+def print_indexed(answer: Fields, reading: PrintContext) -> str:
     del reading
     made = answer["statistics"]
     counts = (
@@ -19,7 +19,7 @@ def print_indexed(answer: Fields, reading: Reading) -> str:
     return lines([answer["message"], counts, *_left_out(answer["skipped"]), *failed, *state_lines(answer["metadata"])])
 
 
-def print_status(answer: Fields, reading: Reading) -> str:
+def print_status(answer: Fields, reading: PrintContext) -> str:
     del reading
     about, counted = answer["project"], answer["statistics"]
     parts = [answer["message"]]
@@ -48,7 +48,7 @@ def _left_out(skipped: Sequence[Fields]) -> list[str]:
     return [f"left out: {said}"] if said else []
 
 
-def print_refs(answer: Fields, reading: Reading) -> str:
+def print_refs(answer: Fields, reading: PrintContext) -> str:
     rows = []
     for each in answer["refs"]:
         commit = (each["last_indexed_commit"] or "")[:9]
@@ -62,7 +62,7 @@ def print_refs(answer: Fields, reading: Reading) -> str:
     return lines([head, *state_lines(answer["metadata"]), *rows])
 
 
-def print_switched(answer: Fields, reading: Reading) -> str:
+def print_switched(answer: Fields, reading: PrintContext) -> str:
     del reading
     place = f" ({one_line(answer['worktree_path'])})" if answer["worktree_path"] else ""
     commit = f" at {answer['last_indexed_commit'][:9]}" if answer["last_indexed_commit"] else ""

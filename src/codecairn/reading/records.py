@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from codecairn.reading import Fields, Reading, fit, lines, one_of
+from codecairn.reading import Fields, PrintContext, fit, lines, one_of
 from codecairn.text import one_line
 
 _LONGEST = 400
@@ -13,7 +13,7 @@ _SHORT_ROW = 160
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
-def print_record(answer: Fields, reading: Reading) -> str:
+def print_record(answer: Fields, reading: PrintContext) -> str:
     rows = list(_rows(answer, ""))
     shown = fit(rows, reading.room - 100)
     return lines([*rows[:shown], f"{one_of(len(rows) - shown, 'more line')} left out" if shown < len(rows) else None])

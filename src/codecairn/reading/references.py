@@ -7,7 +7,18 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from codecairn.reading import Fields, Reading, clip, fit, lines, name_in_file, one_of, share, state_lines, vendored_note
+from codecairn.reading import (
+    Fields,
+    PrintContext,
+    clip,
+    fit,
+    lines,
+    name_in_file,
+    one_of,
+    share,
+    state_lines,
+    vendored_note,
+)
 from codecairn.reading.code import code_line
 from codecairn.text import one_line
 
@@ -26,7 +37,7 @@ def kind_order(kind: str) -> int:
     return _ORDER.index(kind)
 
 
-def print_references(answer: Fields, reading: Reading) -> str:
+def print_references(answer: Fields, reading: PrintContext) -> str:
     others = answer.get("candidates") or []
     if not others:
         opening = [_heading(answer, reading), *state_lines(answer["metadata"])]
@@ -38,7 +49,7 @@ def print_references(answer: Fields, reading: Reading) -> str:
     return lines([head, *state_lines(answer["metadata"]), *parts, _hint(answer, reading)])
 
 
-def _heading(answer: Fields, reading: Reading) -> str:
+def _heading(answer: Fields, reading: PrintContext) -> str:
     symbol, shown = answer["symbol"], len(answer["references"])
     on_lines = len(set(map(_line_of, answer["references"])))
     counted = share(shown + reading.offset, answer["total_references"], "reference")
@@ -54,7 +65,7 @@ def _heading(answer: Fields, reading: Reading) -> str:
     return f"{said}; {one_of(unbound, 'use')} of the name could not be bound{why}"
 
 
-def _body(answer: Fields, reading: Reading, room: int) -> Iterator[str]:
+def _body(answer: Fields, reading: PrintContext, room: int) -> Iterator[str]:
     rows = sorted(answer["references"], key=lambda row: kind_order(row["edge_type"]))
     name = answer["symbol"]["name"]
     blocks = [_row(each, name, reading) for each in rows]
@@ -82,13 +93,13 @@ def _line_of(row: Fields) -> tuple[str, int]:
     return row["path"], row["line_start"]
 
 
-def _by_file(rows: Sequence[Fields], name: str, reading: Reading) -> Iterator[str]:
+def _by_file(rows: Sequence[Fields], name: str, reading: PrintContext) -> Iterator[str]:
     for path, group in groupby(rows, key=lambda row: row["path"]):
         yield reading.paint(one_line(path), "path") + vendored_note(path)
         yield from (_row(each, name, reading) for each in group)
 
 
-def _row(row: Fields, name: str, reading: Reading) -> str:
+def _row(row: Fields, name: str, reading: PrintContext) -> str:
     around = row["from_symbol"]
     where = "" if around["kind"] == "module" else f"{one_line(around['name'])}: "
     why = f"  [{one_line(row['reason'])}]" if row.get("reason") else ""
@@ -106,7 +117,7 @@ def _line_around(name: str, text: str) -> str:
     return f"…{code_line(line[start:], _WIDEST)}"
 
 
-def _hint(answer: Fields, reading: Reading) -> str | None:
+def _hint(answer: Fields, reading: PrintContext) -> str | None:
     if answer.get("next_cursor"):
         return f"More: {reading.onward(answer['next_cursor'])}"
     if answer["unresolved_count"] and answer.get("unresolved") is None:
@@ -117,7 +128,7 @@ def _hint(answer: Fields, reading: Reading) -> str | None:
 # The call graph.
 
 
-def print_graph(graph: Fields, reading: Reading) -> str:
+def print_graph(graph: Fields, reading: PrintContext) -> str:
     nodes = {each["id"]: each for each in graph["nodes"]}
     first, direction = graph["nodes"][0], reading.params.get("direction", "both")
     name = reading.paint(one_line(first["qualified_name"]), "strong")
@@ -146,7 +157,7 @@ def _unbound(graph: Fields) -> str | None:
 class _Side:
     """The edges outward on one side, each symbol with its own once: where it is met again it only stands."""
 
-    def __init__(self, graph: Fields, nodes: dict[int, Fields], reading: Reading, side: str) -> None:
+    def __init__(self, graph: Fields, nodes: dict[int, Fields], reading: PrintContext, side: str) -> None:
         self._nodes, self._reading = nodes, reading
         self._near, self._far = ("to", "from") if side == "callers" else ("from", "to")
         self._outward = -1 if side == "callers" else 1

@@ -5,8 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from codecairn.reading import Fields, Reading, clip, extent, fit, lines, sentence, share, state_lines, vendored_note
-from codecairn.reading.code import code_line, dedented
+from codecairn.reading import (
+    Fields,
+    PrintContext,
+    clip,
+    extent,
+    fit,
+    lines,
+    sentence,
+    share,
+    state_lines,
+    vendored_note,
+)
+from codecairn.reading.code import code_line, dedent_lines
 from codecairn.text import one_line
 
 _WHOLE = 3
@@ -20,7 +31,7 @@ _MODIFIERS = re.compile(r"^(?:(?:export|default|declare|public) )+")
 _COMMENT = re.compile(r"^\s*(?:#+|//+!?|/\*+|\*+/?|--+|;+|%+|\"\"\"|'''|r\"\"\")?\s?")
 
 
-def print_search(answer: Fields, reading: Reading) -> str:
+def print_search(answer: Fields, reading: PrintContext) -> str:
     results, total = answer["results"], answer["statistics"]["total_results"]
     words = query_words(answer["query"])
     head = f'{share(len(results), total, "result")} for "{clip(one_line(answer["query"]), 80)}"'
@@ -38,7 +49,7 @@ def _nothing(answer: Fields) -> str | None:
     return "Nothing that is indexed matches. Other words, a part of a name, or grep_codebase for exact text."
 
 
-def _more(answer: Fields, reading: Reading, shown: int, total: int) -> str | None:
+def _more(answer: Fields, reading: PrintContext, shown: int, total: int) -> str | None:
     place = reading.offset + shown
     if place >= total:
         return None
@@ -51,7 +62,7 @@ def query_words(query: str) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, words)) or r"(?!)", re.IGNORECASE)
 
 
-def _result(result: Fields, words: re.Pattern[str], reading: Reading) -> str:
+def _result(result: Fields, words: re.Pattern[str], reading: PrintContext) -> str:
     paint = reading.paint
     file, symbol = result["file"], result["symbol"]
     place = paint(f"{one_line(file['path'])}:{extent(file['start_line'], file['end_line'])}", "path")
@@ -70,9 +81,9 @@ def _title(result: Fields) -> str:
     return clip(code_line(first), 100)
 
 
-def _passage(result: Fields, words: re.Pattern[str], reading: Reading) -> Iterator[str]:
+def _passage(result: Fields, words: re.Pattern[str], reading: PrintContext) -> Iterator[str]:
     chosen = lines_that_matter(result, words)
-    texts = dedented([text for _, text in chosen])
+    texts = dedent_lines([text for _, text in chosen])
     for (number, _), text in zip(chosen, texts, strict=True):
         marked = words.sub(lambda found: reading.paint(found[0], "mark"), code_line(text, _WIDEST))
         yield f"{reading.paint(format(number or '', '>6'), 'dim')}  {marked}"
@@ -122,7 +133,7 @@ def _number_lines(result: Fields) -> Iterator[tuple[int, str]]:
     return ((result["content_start_line"] + at if at < until else 0, line) for at, line in enumerate(text))
 
 
-def print_explanation(answer: Fields, reading: Reading) -> str:
+def print_explanation(answer: Fields, reading: PrintContext) -> str:
     del reading
     result, details = answer["result"], answer["scoring_details"]
     place = f"{one_line(result['path'])}:{extent(result['line_start'], result['line_end'])}"

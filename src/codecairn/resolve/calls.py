@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal, NamedTuple
 
+from codecairn.file_roles import is_product
 from codecairn.parse.facts import Site
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.engine import Engine
-from codecairn.resolve.oneness import declarations, home
 from codecairn.resolve.references import CONFIDENCE, Reference, references_to
+from codecairn.resolve.same_definition import declarations, home_of
 from codecairn.resolve.values import Definition, Resolver, by_key
-from codecairn.roles import is_product
-from codecairn.store.version import SymbolRow, link_table
+from codecairn.store.file_version import SymbolRow, link_table
 
 Direction = Literal["callers", "callees", "both"]
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "__post_init__", "constructor", "initialize", "init", "__construct"})
@@ -68,7 +68,7 @@ class Calls:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.symbol = engine.symbol
-        self._home = cache(lambda definition: home(engine, definition))
+        self._home = cache(lambda definition: home_of(engine, definition))
         self._sites = cache(lambda file: _calls_by_symbol(link_table(engine.view.links(file)).sites()))
 
     def walk(self, root: Definition, direction: Direction, depth: int, walk: Walk) -> Iterator[Edge]:
@@ -104,7 +104,7 @@ class Calls:
         """The first of the overloads that a definition is one of, and not where it is only declared."""
         definition = self._home(definition)
         symbol = self.symbol(definition)
-        same = self._engine.scope(definition.file).named[symbol.name]
+        same = self._engine.scope(definition.file).symbols_by_name[symbol.name]
         return Node(definition.file, next(each.number for each in same if each.path == symbol.path))
 
     def callers(self, node: Node, unbound: Unbound) -> list[Edge]:

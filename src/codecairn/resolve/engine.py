@@ -16,20 +16,20 @@ import msgspec
 from codecairn.cancel import Cancel
 from codecairn.parse.facts import Site
 from codecairn.parse.kinds import CALLABLE, TYPES
-from codecairn.resolve.budget import MOST_STEPS
 from codecairn.resolve.expressions import Expressions
 from codecairn.resolve.members import Members
 from codecairn.resolve.names import Names
-from codecairn.resolve.questions import Bound, Questions
+from codecairn.resolve.questions import BoundSite, Questions
 from codecairn.resolve.scope import FileScope
-from codecairn.resolve.source import Step
+from codecairn.resolve.source import ExpressionStep
+from codecairn.resolve.step_budget import MOST_STEPS
 from codecairn.resolve.types import Types
-from codecairn.resolve.values import Definition, Either, Elements, Local, Module, Value
+from codecairn.resolve.values import Definition, Either, Elements, Local, ModuleFiles, Value
 from codecairn.store.view import View
 
-FOREIGN = Bound(None, is_known=True)
-UNBOUND = Bound(None)
-UNREACHED = Bound(None, is_reached=False)
+FOREIGN = BoundSite(None, is_known=True)
+UNBOUND = BoundSite(None)
+UNREACHED = BoundSite(None, is_reached=False)
 
 
 class Engine(Questions):
@@ -45,11 +45,11 @@ class Engine(Questions):
         self.members = Members(self)
         self.expressions = Expressions(self)
 
-    def bind(self, scope: FileScope, site: Site) -> Bound:
+    def bind(self, scope: FileScope, site: Site) -> BoundSite:
         """What a site means, as far as the budget reaches."""
         return self.budget.within(lambda: self.meaning(scope, site), UNREACHED)
 
-    def meaning(self, scope: FileScope, site: Site) -> Bound:
+    def meaning(self, scope: FileScope, site: Site) -> BoundSite:
         """What a site means, where that is asked on the way to another answer."""
         bound = self._bind_site(scope, site)
         if bound.definition is None or not scope.rules.fields_apart or site.kind not in ("calls", "references"):
@@ -59,7 +59,7 @@ class Engine(Questions):
         )
         return bound._replace(definition=self.members.namesake(bound.definition, is_called=is_called))
 
-    def _bind_site(self, scope: FileScope, site: Site) -> Bound:
+    def _bind_site(self, scope: FileScope, site: Site) -> BoundSite:
         if site.kind == "imports":
             return self._bind_import(scope, site)
         if scope.rules.attribute and self._is_attribute(scope, site):
@@ -81,38 +81,38 @@ class Engine(Questions):
         if value is None and scope.rules.splits_types and site.name not in scope.rules.primitives:
             value, resolver = self.names.lookup(scope, site.name, position, reads=False)
         if isinstance(value, Definition):
-            return Bound(value, resolver)
+            return BoundSite(value, resolver)
         return UNBOUND if value is None or isinstance(value, Either) else FOREIGN
 
     def _is_attribute(self, scope: FileScope, site: Site) -> bool:
         """Whether a name is written without the ending that its type has."""
         at = scope.source.position(site.line, site.column)
         before = scope.source.code[max(0, at - _ATTRIBUTE_WITHIN) : at]
-        return _ATTRIBUTE.search(before) is not None and bool(self.named(site.name + scope.rules.attribute))
+        return _ATTRIBUTE.search(before) is not None and bool(self.definitions_named(site.name + scope.rules.attribute))
 
-    def _bind_import(self, scope: FileScope, site: Site) -> Bound:
+    def _bind_import(self, scope: FileScope, site: Site) -> BoundSite:
         near = [each for each in scope.imports_of(site.name) if each.line <= site.line]
         for each in sorted(near, key=lambda each: -each.line):
-            value = self.members.imported(scope, each)
+            value = self.members.import_value(scope, each)
             if isinstance(value, Definition):
-                return Bound(value, "import")
+                return BoundSite(value, "import")
             if value is not None:
                 return FOREIGN
         return UNBOUND
 
-    def _bind_member(self, scope: FileScope, site: Site, position: int, steps: list[Step]) -> Bound:
+    def _bind_member(self, scope: FileScope, site: Site, position: int, steps: list[ExpressionStep]) -> BoundSite:
         value = self.expressions.evaluate(scope, steps, position)
-        narrowed = self.expressions.narrowed(scope, steps, position)
+        narrowed = self.expressions.narrow(scope, steps, position)
         if narrowed is not None and isinstance(found := self.members.of(narrowed, site.name), Definition):
-            return Bound(found, "receiver_type")
+            return BoundSite(found, "receiver_type")
         if value is None or isinstance(value, Local):
             return self._by_unique_name(scope, site)
         found = self.members.of(value, site.name, self._wants(scope, site, position, steps[0].start))
         if isinstance(found, Definition):
-            is_module = isinstance(value, Module) or (
+            is_module = isinstance(value, ModuleFiles) or (
                 isinstance(value, Definition) and self.symbol(value).kind in TYPES | {"module"}
             )
-            return Bound(found, "qualified" if is_module else "receiver_type")
+            return BoundSite(found, "qualified" if is_module else "receiver_type")
         is_open = isinstance(found, Either) or self._may_stand_for(value, site.name)
         return UNBOUND if is_open else FOREIGN
 
@@ -120,19 +120,21 @@ class Engine(Questions):
         """Whether a value may turn out to be another that has such a member: what a decorator made of a function, or
         what a generic of another project holds and passes on as its own."""
         if isinstance(value, Definition):
-            return self.symbol(value).kind in CALLABLE and self.expressions.decorator(value) > 0
+            return self.symbol(value).kind in CALLABLE and self.expressions.decorator_position(value) > 0
         held = self.expressions.element(value) if isinstance(value, Elements) else None
         return held is not None and isinstance(self.members.of(held, name), Definition)
 
-    def _by_unique_name(self, scope: FileScope, site: Site) -> Bound:
+    def _by_unique_name(self, scope: FileScope, site: Site) -> BoundSite:
         """The only member of a name, where nothing is known of what stands before the dot."""
         if not scope.rules.guesses:
             return UNBOUND
-        found = [(row, symbol) for row, symbol in self.named(site.name) if row.language == scope.row.language]
+        found = [
+            (row, symbol) for row, symbol in self.definitions_named(site.name) if row.language == scope.row.language
+        ]
         members = [each for each in found if each[1].kind in ("method", "field")]
         if len({(row.id, symbol.path) for row, symbol in members}) != 1 or len(members) != len(found):
             return UNBOUND
-        return Bound(Definition(members[0][0].id, members[0][1].number), "unique_name")
+        return BoundSite(Definition(members[0][0].id, members[0][1].number), "unique_name")
 
     def _wants(self, scope: FileScope, site: Site, position: int, start: int | None = None) -> str:
         """Whether a type or a value is meant, where they may share a name; `start` is where the whole path begins."""

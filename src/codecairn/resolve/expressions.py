@@ -7,23 +7,23 @@ import re
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
-from codecairn.resolve.source import Step, split
+from codecairn.resolve.source import ExpressionStep, split
 from codecairn.resolve.values import (
     OUTSIDE,
     VARIABLES,
     Definition,
     Either,
     Elements,
-    Function,
+    FunctionValue,
     Instance,
     Local,
-    Module,
+    ModuleFiles,
     Outside,
     Parent,
     Value,
     either,
 )
-from codecairn.store.version import SymbolRow
+from codecairn.store.file_version import SymbolRow
 
 _SAME = frozenset({"values", "copy", "items", "filter", "slice", "reverse", "reversed", "sort", "concat"})
 _ELEMENT = frozenset({"get", "pop", "popleft", "setdefault", "at", "find", "shift", "first", "last", "next"})
@@ -37,13 +37,13 @@ class Expressions:
     def __init__(self, engine: Questions) -> None:
         self._engine = engine
 
-    def evaluate(self, scope: FileScope, steps: list[Step], position: int) -> Value | None:
+    def evaluate(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Value | None:
         if not steps:
             return None
         question = ("steps", scope.row.id, *steps)
         return self._engine.once(question, lambda: self._walk(scope, steps, position))
 
-    def _walk(self, scope: FileScope, steps: list[Step], position: int) -> Value | None:
+    def _walk(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Value | None:
         cast = next((at for at, step in enumerate(steps) if step.text in scope.rules.casts and _is_call(steps, at)), -1)
         value = self._cast_to(scope, steps[cast + 1]) if cast >= 0 else self._first(scope, steps, position)
         for number, step in enumerate(steps[cast + 2 if cast >= 0 else 1 :], cast + 2 if cast >= 0 else 1):
@@ -56,10 +56,10 @@ class Expressions:
             elif step.kind == "name":
                 value = self.attribute(value, step.text, is_called=_is_call(steps, number))
             else:
-                value = self.called(value) if step.kind == "call" else self.element(value)
+                value = self.call_result(value) if step.kind == "call" else self.element(value)
         return value
 
-    def _first(self, scope: FileScope, steps: list[Step], position: int) -> Value | None:
+    def _first(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Value | None:
         first, rules = steps[0], scope.rules
         if first.kind == "literal":
             return OUTSIDE
@@ -81,11 +81,11 @@ class Expressions:
             value, _ = self._engine.names.lookup(scope, first.text, first.start, "any")
         return self.read(value) if not _is_call(steps, 0) else value
 
-    def _cast_to(self, scope: FileScope, call: Step) -> Value | None:
+    def _cast_to(self, scope: FileScope, call: ExpressionStep) -> Value | None:
         arguments = split(scope.source.text[call.start + 1 : call.start + 1 + len(call.text)], ",")
         return self._engine.types.value(scope, arguments[0], call.start) if arguments else None
 
-    def _cast(self, scope: FileScope, step: Step, position: int) -> Value | None:
+    def _cast(self, scope: FileScope, step: ExpressionStep, position: int) -> Value | None:
         match = re.search(r"\bas\s+([\w$.<>\[\]]+)\s*$", step.text)
         return self._engine.types.value(scope, match[1], position) if match else None
 
@@ -95,15 +95,15 @@ class Expressions:
             return value
         symbol = self._engine.symbol(value)
         if symbol.kind in VARIABLES:
-            return self._engine.types.typed(value)
-        return (self.decorated(value) or value) if symbol.kind in CALLABLE else value
+            return self._engine.types.type_of(value)
+        return (self.decorator_result(value) or value) if symbol.kind in CALLABLE else value
 
-    def decorated(self, definition: Definition) -> Value | None:
+    def decorator_result(self, definition: Definition) -> Value | None:
         """What the outermost decorator makes of a function, where its result is told; None where there is none."""
-        at, scope = self.decorator(definition), self._engine.scope(definition.file)
+        at, scope = self.decorator_position(definition), self._engine.scope(definition.file)
         return self._engine.once(("decorated", definition), lambda: self._decorate(scope, at)) if at else None
 
-    def decorator(self, definition: Definition) -> int:
+    def decorator_position(self, definition: Definition) -> int:
         """Where the expression of a function's outermost decorator begins; 0 where it has none."""
         scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
         start = scope.source.position(symbol.start_line, 0)
@@ -117,33 +117,35 @@ class Expressions:
         maker = self.evaluate(scope, steps[:-1] if is_made else steps, at)
         if not isinstance(maker, Definition) or self._engine.symbol(maker).kind not in CALLABLE:
             return None
-        results = [self.returned(each, None) for each in self._overloads(maker)]
+        results = [self.return_value(each, None) for each in self._overloads(maker)]
         if not is_made:
             return either(each for each in results if isinstance(each, Instance))
-        return either(self.called(each) for each in results if isinstance(each, Function))
+        return either(self.call_result(each) for each in results if isinstance(each, FunctionValue))
 
     def _overloads(self, definition: Definition) -> list[Definition]:
         scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
         return [
-            Definition(definition.file, each.number) for each in scope.named[symbol.name] if each.path == symbol.path
+            Definition(definition.file, each.number)
+            for each in scope.symbols_by_name[symbol.name]
+            if each.path == symbol.path
         ]
 
     def attribute(self, value: Value, name: str, *, is_called: bool) -> Value | None:
         if isinstance(value, Either):
             return either(self.attribute(each, name, is_called=is_called) for each in value.values)
         if isinstance(value, Elements):
-            return value if name in _SAME else value if name not in _ELEMENT else Function(
+            return value if name in _SAME else value if name not in _ELEMENT else FunctionValue(
                 value.type, value.file, value.position, value.me)  # fmt: skip
         found = self._engine.members.of(value, name)
         if not isinstance(found, Definition):
             return found
         symbol = self._engine.symbol(found)
         if symbol.kind in VARIABLES:
-            return self._engine.types.typed(found, _owner(value))
-        if symbol.kind in CALLABLE and not isinstance(value, Module) and self._is_property(found):
-            return self.returned(found, _owner(value))
+            return self._engine.types.type_of(found, _owner(value))
+        if symbol.kind in CALLABLE and not isinstance(value, ModuleFiles) and self._is_property(found):
+            return self.return_value(found, _owner(value))
         if symbol.kind in CALLABLE and is_called and symbol.returns:
-            return Function(symbol.returns, found.file, self.inside(found), _owner(value))
+            return FunctionValue(symbol.returns, found.file, self.inside(found), _owner(value))
         return found if is_called else self.read(found)
 
     def _is_property(self, definition: Definition) -> bool:
@@ -158,27 +160,27 @@ class Expressions:
         scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
         return scope.source.position(symbol.name_line, 0) if symbol.name_line else 0
 
-    def called(self, value: Value | None) -> Value | None:
+    def call_result(self, value: Value | None) -> Value | None:
         if isinstance(value, Either):
-            return either(self.called(each) for each in value.values)
+            return either(self.call_result(each) for each in value.values)
         if isinstance(value, Elements):
             return value
-        if isinstance(value, Function):
+        if isinstance(value, FunctionValue):
             return self._engine.types.value(self._engine.scope(value.file), value.returns, value.position, value.me)
         if isinstance(value, Instance):
             found = self._engine.members.of(value, "__call__")
-            return self.returned(found, value.of) if isinstance(found, Definition) else None
+            return self.return_value(found, value.of) if isinstance(found, Definition) else None
         if not isinstance(value, Definition):
             return value if isinstance(value, Outside) else None
         symbol = self._engine.symbol(value)
         if symbol.kind in TYPES:
             return Instance(value)
         if symbol.kind in CALLABLE:
-            return self.returned(value, None)
-        held = self._engine.types.typed(value)
-        return self.called(held) if held != value else None
+            return self.return_value(value, None)
+        held = self._engine.types.type_of(value)
+        return self.call_result(held) if held != value else None
 
-    def returned(self, definition: Definition, me: Definition | None) -> Value | None:
+    def return_value(self, definition: Definition, me: Definition | None) -> Value | None:
         """What a function gives: by its declared result, else by what it returns first that can be told."""
         symbol, scope = self._engine.symbol(definition), self._engine.scope(definition.file)
         if symbol.returns:
@@ -203,18 +205,18 @@ class Expressions:
             return self._engine.types.value(self._engine.scope(value.file), value.type, value.position, value.me)
         if isinstance(value, Instance):
             if self._engine.symbol(value.of).kind == "type" and isinstance(
-                held := self._engine.types.aliased(value.of), Elements
+                held := self._engine.types.alias_target(value.of), Elements
             ):
                 return self.element(held)
             for name in ("__getitem__", "__iter__"):
                 found = self._engine.members.of_type(value.of, name)
                 if isinstance(found, Definition):
-                    given = self.returned(found, value.of)
+                    given = self.return_value(found, value.of)
                     return self.element(given) if name == "__iter__" else given
             return None
         return value if isinstance(value, Outside) else None
 
-    def narrowed(self, scope: FileScope, steps: list[Step], position: int) -> Value | None:
+    def narrow(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Value | None:
         """The type that a test before tells of an expression, in the same function."""
         if not scope.tests or any(step.kind != "name" for step in steps):
             return None
@@ -229,7 +231,7 @@ class Expressions:
         return self._engine.types.value(scope, name, position)
 
 
-def _is_call(steps: list[Step], number: int) -> bool:
+def _is_call(steps: list[ExpressionStep], number: int) -> bool:
     return number + 1 < len(steps) and steps[number + 1].kind == "call"
 
 

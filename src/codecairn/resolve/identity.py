@@ -12,7 +12,7 @@ import msgspec
 from blake3 import blake3
 
 from codecairn.names.qualified import module_of, qualified_name
-from codecairn.store.version import SymbolRow
+from codecairn.store.file_version import SymbolRow
 from codecairn.store.view import FileRow
 
 _ID_BYTES = 16

@@ -9,27 +9,27 @@ from typing import NamedTuple
 from codecairn.names.qualified import module_of
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, TYPES
-from codecairn.resolve.known import ASKED_FIRST
+from codecairn.resolve.generation import ASKED_FIRST
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.rules import rules_of
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.values import (
     OUTSIDE,
     VARIABLES,
-    Apart,
     Definition,
     Either,
     Elements,
+    IndependentQuestion,
     Instance,
     Local,
-    Module,
+    ModuleFiles,
     Outside,
     Parent,
     Shape,
     Value,
     either,
 )
-from codecairn.store.version import SymbolRow
+from codecairn.store.file_version import SymbolRow
 from codecairn.store.view import FileRow
 
 """Ways of importing by which what a file imports is not passed on to those that import it."""
@@ -50,8 +50,8 @@ class Members:
     def of(self, value: Value, name: str, wants: str = "any") -> Value | None:
         if isinstance(value, Either):
             return either(self.of(each, name, wants) for each in value.values)
-        if isinstance(value, Module):
-            return self.exported(value, name, wants)
+        if isinstance(value, ModuleFiles):
+            return self.export(value, name, wants)
         if isinstance(value, Shape):
             field = re.search(rf"(?:^|[{{;,\s]){re.escape(name)}\??\s*:\s*([^;,}}]+)", value.text)
             return (
@@ -66,19 +66,19 @@ class Members:
         if isinstance(value, Definition):
             symbol = self._engine.symbol(value)
             if symbol.kind in VARIABLES:
-                held = self._engine.types.typed(value)
+                held = self._engine.types.type_of(value)
                 if held is not None and held != value and not isinstance(held, Local):
                     return self.of(held, name)
             declared = self._module_of_declaration(value) if symbol.kind == "module" else None
-            return self.exported(declared, name, wants) if declared else self.of_type(value, name, wants)
+            return self.export(declared, name, wants) if declared else self.of_type(value, name, wants)
         return OUTSIDE if isinstance(value, Outside | Elements) else None
 
-    def _module_of_declaration(self, definition: Definition) -> Module | None:
+    def _module_of_declaration(self, definition: Definition) -> ModuleFiles | None:
         """The file that `mod name;` says is there."""
         scope = self._engine.scope(definition.file)
         if scope.rules.imports != "crate":
             return None
-        around = Module((), module_of(scope.row))
+        around = ModuleFiles((), module_of(scope.row))
         return self._engine.modules.submodule(scope.row, around, self._engine.symbol(definition).path)
 
     def of_type(self, definition: Definition, name: str, wants: str = "any") -> Definition | Outside | None:
@@ -135,13 +135,15 @@ class Members:
 
     def own_member(self, definition: Definition, name: str, wants: str = "any") -> Definition | None:
         scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
-        for each in scope.named.get(name, ()):
+        for each in scope.symbols_by_name.get(name, ()):
             if scope.owner_path(each) == symbol.path and each.number != symbol.number and scope.suits(each, wants):
                 return Definition(definition.file, each.number)
         if symbol.kind == "const" and scope.rules.splits_types:
             return self._spread(scope, symbol, name)
         for row, each in (
-            self._engine.named(name) if scope.rules.shares != "file" or scope.rules.imports == "crate" else ()
+            self._engine.definitions_named(name)
+            if scope.rules.shares != "file" or scope.rules.imports == "crate"
+            else ()
         ):
             if self._engine.modules.is_beside(scope.row, row):
                 other = self._engine.scope(row.id)
@@ -161,7 +163,7 @@ class Members:
                 return found
         return None
 
-    def made(self, definition: Definition) -> Definition | None:
+    def constructed_type(self, definition: Definition) -> Definition | None:
         """The type whose constructor it is, where constructors are named as their type is."""
         symbols, symbol = self._engine.scope(definition.file).symbols, self._engine.symbol(definition)
         owner = symbols[symbol.parent] if symbol.parent >= 0 and symbol.kind in CALLABLE else None
@@ -173,13 +175,19 @@ class Members:
         scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
         if symbol.parent < 0 or (symbol.kind in CALLABLE) == is_called:
             return definition
-        named = (each for each in scope.named[symbol.name] if each.parent == symbol.parent and each.kind not in TYPES)
+        named = (
+            each
+            for each in scope.symbols_by_name[symbol.name]
+            if each.parent == symbol.parent and each.kind not in TYPES
+        )
         other = next((each.number for each in named if (each.kind in CALLABLE) == is_called), symbol.number)
         return Definition(definition.file, other)
 
     def supers(self, definition: Definition) -> list[Definition | None]:
         """What a type extends or implements; None for what is not in the project."""
-        return self._engine.apart(Apart("supers", definition), lambda: self._supers(definition)) or []
+        return (
+            self._engine.once_apart(IndependentQuestion("supers", definition), lambda: self._supers(definition)) or []
+        )
 
     def _supers(self, definition: Definition) -> list[Definition | None]:
         scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
@@ -188,28 +196,28 @@ class Members:
             for site in scope.supertypes.get(each.number, ()):
                 bound = self._engine.meaning(scope, site).definition
                 if bound is not None and self._engine.symbol(bound).kind in VARIABLES:
-                    held = self._engine.types.typed(bound)
+                    held = self._engine.types.type_of(bound)
                     bound = held.of if isinstance(held, Instance) else held if isinstance(held, Definition) else bound
                 if bound != definition:
                     found.append(bound)
         if symbol.kind == "type":
-            aliased = self._engine.types.aliased(definition)
+            aliased = self._engine.types.alias_target(definition)
             if isinstance(aliased, Instance) and aliased.of != definition:
                 found.append(aliased.of)
         return found
 
     def top(self, scope: FileScope, name: str, wants: str = "any") -> Definition | None:
-        for symbol in scope.named.get(name, ()):
+        for symbol in scope.symbols_by_name.get(name, ()):
             owner = scope.owner_path(symbol)
             if symbol.parent < 0 and (not owner or owner == scope.row.package) and scope.suits(symbol, wants):
                 return Definition(scope.row.id, symbol.number)
         return None
 
-    def exported(self, module: Module, name: str, wants: str = "any") -> Value | None:
+    def export(self, module: ModuleFiles, name: str, wants: str = "any") -> Value | None:
         question = ("exported", module, name, wants)
         return self._engine.once(question, lambda: self._find_export(module, name, wants))
 
-    def _find_export(self, module: Module, name: str, wants: str) -> Value | None:
+    def _find_export(self, module: ModuleFiles, name: str, wants: str) -> Value | None:
         for file in self._defining(module, name):
             if (found := self.top(self._engine.scope(file), name, wants)) is not None:
                 return found
@@ -218,20 +226,20 @@ class Members:
                 continue
             scope = self._engine.scope(file)
             for each in scope.imports.get(name, ()):
-                if (value := self.imported(scope, each, wants)) is not None:
+                if (value := self.import_value(scope, each, wants)) is not None:
                     return value
             for each in scope.wildcards:
-                inner = self._engine.modules.named(scope.row, each.module)
-                if inner is not None and inner != module and (value := self.exported(inner, name, wants)) is not None:
+                inner = self._engine.modules.find(scope.row, each.module)
+                if inner is not None and inner != module and (value := self.export(inner, name, wants)) is not None:
                     return value
         rows = self._engine.known.rows
         some = rows[module.files[0]] if module.files else self._any_importer()
         return self._engine.modules.submodule(some, module, name) if some is not None else None
 
-    def _defining(self, module: Module, name: str) -> Iterable[int]:
+    def _defining(self, module: ModuleFiles, name: str) -> Iterable[int]:
         if len(module.files) == 1:
             return module.files
-        defining = {row.id for row, _ in self._engine.named(name)}
+        defining = {row.id for row, _ in self._engine.definitions_named(name)}
         return (file for file in module.files if file in defining)
 
     def _any_importer(self) -> FileRow | None:
@@ -239,7 +247,7 @@ class Members:
         rows = self._engine.known.rows.values()
         return next((row for row in rows if rules_of(row.language).rules.imports == "dotted"), None)
 
-    def imported(self, scope: FileScope, each: Import, wants: str = "any") -> Value | None:
+    def import_value(self, scope: FileScope, each: Import, wants: str = "any") -> Value | None:
         """What an import brings in; Outside where it is no part of the project."""
         key, known = ("import", scope.row.id, each, wants), self._engine.known
         found: Value | None = known.answer(key, ASKED_FIRST)
@@ -253,10 +261,10 @@ class Members:
     def _find_import(self, scope: FileScope, each: Import, wants: str) -> Value | None:
         if not each.module:
             return self.top(scope, each.name, wants)
-        module = self._engine.modules.named(scope.row, each.module)
+        module = self._engine.modules.find(scope.row, each.module)
         if not each.name:
             if scope.rules.imports == "dotted" and not each.alias and "." in each.module.lstrip("."):
-                module = self._engine.modules.named(scope.row, each.module.split(".")[0])
+                module = self._engine.modules.find(scope.row, each.module.split(".")[0])
             if module is None and scope.rules.imports == "crate":
                 return self._item(scope, each.module)
             return module if module is not None else OUTSIDE
@@ -264,13 +272,13 @@ class Members:
             return self._item(scope, each.module, each.name)
         if module is None:
             return OUTSIDE
-        return self.exported(module, each.name, wants) or None
+        return self.export(module, each.name, wants) or None
 
     def _item(self, scope: FileScope, path: str, name: str = "") -> Value | None:
         """An item of a type that an import names by its path: `use a::Type::Item`."""
         before, _, last = path.rpartition("::" if scope.rules.imports == "crate" else ".")
-        outer = self._engine.modules.named(scope.row, before) if before else None
-        found = self.exported(outer, last) if outer else None
+        outer = self._engine.modules.find(scope.row, before) if before else None
+        found = self.export(outer, last) if outer else None
         if found is None or not name:
             return found if found is not None else OUTSIDE
         return self.of(found, name)

@@ -9,31 +9,31 @@ from fnmatch import fnmatchcase
 from codecairn.names.qualified import module_of
 from codecairn.parse.language import family, languages
 from codecairn.parse.name_rules import NameRules
-from codecairn.resolve.known import ASKED_FIRST, Known
+from codecairn.resolve.generation import ASKED_FIRST, Generation
 from codecairn.resolve.rules import rules_of
-from codecairn.resolve.values import Module
+from codecairn.resolve.values import ModuleFiles
 from codecairn.store.view import FileRow, View
 
 
 class Modules:
-    def __init__(self, view: View, known: Known) -> None:
+    def __init__(self, view: View, known: Generation) -> None:
         self._view = view
         self._known = known
         self.files = known.files
         self._declared: dict[tuple[str, str], tuple[str, str] | None] = {}
         self._first_parts: dict[tuple[str, str, str], str | None] = {}
 
-    def named(self, importer: FileRow, module: str) -> Module | None:
+    def find(self, importer: FileRow, module: str) -> ModuleFiles | None:
         """The module that an import in a file names; None for what is not in the project."""
         path = importer.path
         place = path if _rules(importer).imports == "crate" else posixpath.dirname(path)
         key = ("module", importer.language, place, module)
-        found: Module | None = self._known.answer(key, ASKED_FIRST)
+        found: ModuleFiles | None = self._known.answer(key, ASKED_FIRST)
         if found is not ASKED_FIRST:
             return found
         return self._known.keep(key, self._find(importer, module) if module else None)
 
-    def _find(self, importer: FileRow, module: str) -> Module | None:
+    def _find(self, importer: FileRow, module: str) -> ModuleFiles | None:
         ways = {"dotted": self._by_dots, "path": self._by_path, "folder": self._by_folder, "crate": self._by_crate,
                 "package": self._by_package, "include": self._by_include}  # fmt: skip
         way = ways.get(_rules(importer).imports)
@@ -67,7 +67,7 @@ class Modules:
 
     # One way each.
 
-    def _by_dots(self, importer: FileRow, module: str) -> Module | None:
+    def _by_dots(self, importer: FileRow, module: str) -> ModuleFiles | None:
         folder = posixpath.dirname(importer.path)
         dots = len(module) - len(module.lstrip("."))
         parts = [part for part in module.lstrip(".").split(".") if part]
@@ -100,35 +100,35 @@ class Modules:
                 return roots
             folder = posixpath.dirname(folder)
 
-    def _at(self, importer: FileRow, base: str) -> Module | None:
+    def _at(self, importer: FileRow, base: str) -> ModuleFiles | None:
         base = posixpath.normpath(base) if base else ""
         base = "" if base == "." else base
         for ending in _rules(importer).endings:
             if f"{base}{ending}" in self.files:
-                return Module((self.files[f"{base}{ending}"].id,))
+                return ModuleFiles((self.files[f"{base}{ending}"].id,))
         for index in _rules(importer).index:
             for ending in _rules(importer).endings:
                 path = f"{base}/{index}{ending}" if base else f"{index}{ending}"
                 if path in self.files:
-                    return Module((self.files[path].id,), base)
+                    return ModuleFiles((self.files[path].id,), base)
         is_folder = _rules(importer).imports == "dotted" and base in self._known.ancestors
-        return Module((), base) if is_folder else None
+        return ModuleFiles((), base) if is_folder else None
 
-    def _by_path(self, importer: FileRow, module: str) -> Module | None:
+    def _by_path(self, importer: FileRow, module: str) -> ModuleFiles | None:
         folder = posixpath.dirname(importer.path)
         if module.startswith("."):
             return self._script(importer, posixpath.join(folder, module))
         places = self._known.manifests(self._view).places(folder, module)
         return next((found for place in places if (found := self._script(importer, place)) is not None), None)
 
-    def _script(self, importer: FileRow, base: str) -> Module | None:
+    def _script(self, importer: FileRow, base: str) -> ModuleFiles | None:
         ending = max((each for each in _rules(importer).endings if base.endswith(each)), key=len, default="")
         bare = base.removesuffix(ending)
         found = self._at(importer, bare) or (self._at(importer, base) if bare != base else None)
         whole = self.files.get(posixpath.normpath(base)) if found is None else None
-        return Module((whole.id,)) if whole and family(whole.language) == family(importer.language) else found
+        return ModuleFiles((whole.id,)) if whole and family(whole.language) == family(importer.language) else found
 
-    def _by_folder(self, importer: FileRow, module: str) -> Module | None:
+    def _by_folder(self, importer: FileRow, module: str) -> ModuleFiles | None:
         found = self._module_around(_rules(importer), posixpath.dirname(importer.path))
         if found is None:
             return None
@@ -138,7 +138,7 @@ class Modules:
         folder = posixpath.join(root, module[len(prefix) :].strip("/"))
         language, beside = importer.language, self._known.folders.get(folder.strip("/"), [])
         files = tuple(each.id for each in beside if each.language == language and not _is_test_file(each))
-        return Module(files) if files else None
+        return ModuleFiles(files) if files else None
 
     def _module_around(self, rules: NameRules, folder: str) -> tuple[str, str] | None:
         """The module around a folder and where it is rooted. Folders may be nested deeper than calls may be."""
@@ -157,7 +157,7 @@ class Modules:
         self._declared.update(dict.fromkeys(passed, found))
         return found
 
-    def _by_crate(self, importer: FileRow, module: str) -> Module | None:
+    def _by_crate(self, importer: FileRow, module: str) -> ModuleFiles | None:
         own = [part for part in module_of(importer).split("::") if part]
         crate = [] if importer.path.startswith("src/") else own[:1]
         parts = module.split("::")
@@ -171,30 +171,30 @@ class Modules:
             parts = own + parts
         for base in (parts, own + parts, crate + parts):
             if files := self._known.packages.get((importer.language, "::".join(base))):
-                return Module(tuple(each.id for each in files), "::".join(base))
+                return ModuleFiles(tuple(each.id for each in files), "::".join(base))
         return None
 
-    def _by_package(self, importer: FileRow, module: str) -> Module | None:
+    def _by_package(self, importer: FileRow, module: str) -> ModuleFiles | None:
         files = self._known.packages.get((importer.language, module.strip("\\").strip(".")))
-        return Module(tuple(each.id for each in files)) if files else None
+        return ModuleFiles(tuple(each.id for each in files)) if files else None
 
-    def _by_include(self, importer: FileRow, module: str) -> Module | None:
+    def _by_include(self, importer: FileRow, module: str) -> ModuleFiles | None:
         module = re.sub(f"^(?:{_rules(importer).prefix})", "", module)
         near = posixpath.normpath(posixpath.join(posixpath.dirname(importer.path), module))
         if near in self.files:
-            return Module((self.files[near].id,))
+            return ModuleFiles((self.files[near].id,))
         namesakes = self._known.namesakes.get(posixpath.basename(module), [])
         ending = [file for file in namesakes if f"/{file.path}".endswith(f"/{module}")]
-        return Module((ending[0].id,)) if len(ending) == 1 else None
+        return ModuleFiles((ending[0].id,)) if len(ending) == 1 else None
 
-    def submodule(self, importer: FileRow, module: Module, name: str) -> Module | None:
+    def submodule(self, importer: FileRow, module: ModuleFiles, name: str) -> ModuleFiles | None:
         if module.folder is None:
             return None
         if _rules(importer).imports == "dotted":
             return self._at(importer, posixpath.join(module.folder, name))
         path = f"{module.folder}::{name}" if module.folder else name
         files = self._known.packages.get((importer.language, path))
-        return Module(tuple(each.id for each in files), path) if files else None
+        return ModuleFiles(tuple(each.id for each in files), path) if files else None
 
 
 def _is_test_file(file: FileRow) -> bool:

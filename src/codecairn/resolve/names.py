@@ -18,7 +18,7 @@ from codecairn.resolve.values import (
     Value,
     either,
 )
-from codecairn.store.version import SymbolRow
+from codecairn.store.file_version import SymbolRow
 from codecairn.store.view import FileRow
 
 _LOOP = re.compile(r"(?:[ \t]*,[ \t]*[\w$*]+)*\)?[ \t]*(?:\bin\b|\bof\b|:?=[ \t]*range\b)[ \t]+")
@@ -50,11 +50,11 @@ class Names:
             if (found := self._engine.members.top(self._engine.scope(row.id), name, wants)) is not None:
                 return found, "qualified"
         for each in scope.wildcards:
-            module = self._engine.modules.named(scope.row, each.module)
-            if module is not None and (value := self._engine.members.exported(module, name, wants)) is not None:
+            module = self._engine.modules.find(scope.row, each.module)
+            if module is not None and (value := self._engine.members.export(module, name, wants)) is not None:
                 return value, "import"
         if scope.rules.shares == "all":
-            tops = [(row, symbol) for row, symbol in self._engine.named(name)
+            tops = [(row, symbol) for row, symbol in self._engine.definitions_named(name)
                     if row.language == scope.row.language and symbol.kind not in ("field",)]  # fmt: skip
             if len({symbol.path for _, symbol in tops}) == 1:
                 return self._first_seen(scope, tops), "unique_name"
@@ -63,7 +63,7 @@ class Names:
     def _first_seen(self, scope: FileScope, tops: list[tuple[FileRow, SymbolRow]]) -> Definition:
         """Of definitions of one path, that of a file which is imported, else the first by its file's path."""
         if len(tops) > 1:
-            modules = [self._engine.modules.named(scope.row, each.module) for each in scope.all_imports]
+            modules = [self._engine.modules.find(scope.row, each.module) for each in scope.all_imports]
             seen = {file for module in modules if module is not None for file in module.files}
             tops = sorted(tops, key=lambda each: (each[0].id not in seen, each[0].path, each[1].number))
         return Definition(tops[0][0].id, tops[0][1].number)
@@ -74,7 +74,7 @@ class Names:
         """The variable, definition or import of this name in the smallest scope around a position."""
         best: tuple[int, int] | None = None
         found: tuple[Value | None, Resolver] | None = None
-        for symbol in scope.named.get(name, ()):
+        for symbol in scope.symbols_by_name.get(name, ()):
             span = self._visible(scope, symbol, position)
             if span is not None and scope.suits(symbol, wants) and (best is None or (span, 0) < best):
                 best, found = (span, 0), (Definition(scope.row.id, symbol.number), "same_file")
@@ -83,7 +83,7 @@ class Names:
             span_ = scope.span(around) if around else scope.whole
             size, is_rival = span_.size, found is not None and found[1] == "import" and best == (span_.size, 0)
             if span_.holds(position) and (best is None or is_rival or (size, 0) < best or self._is_stub(scope, found)):
-                value = self._engine.members.imported(scope, each, wants)
+                value = self._engine.members.import_value(scope, each, wants)
                 if value is not None:
                     best, found = (size, 0), (either([found[0] if found and is_rival else None, value]), "import")
         if found is not None and scope.rules.scopes == "indent" and scope.symbol_at(position) is None:
@@ -135,14 +135,14 @@ class Names:
         return min(block.size, scope.span(parent).size) if block.holds(position) else None
 
     def _implicit(self, scope: FileScope, name: str, position: int) -> Definition | None:
-        if not self._engine.named(name):
+        if not self._engine.definitions_named(name):
             return None
         inner = scope.symbol_at(position, TYPES | CALLABLE)
         for symbol in scope.around(inner.number) if inner else ():
             type_ = self._type_of_scope(scope, symbol)
             found = self._engine.members.of_type(type_, name) if type_ else None
             if isinstance(found, Definition):
-                return self._engine.members.made(found) or found
+                return self._engine.members.constructed_type(found) or found
         return None
 
     def _variable(self, scope: FileScope, name: str, variables: list[Variable], position: int) -> Value | None:
@@ -171,7 +171,7 @@ class Names:
                     return Elements(each.type, scope.row.id, position)
                 value = self._engine.types.value(scope, each.type, position)
                 return self._enter(value) if _AS.search(scope.source.code, max(0, position - 20), position) else value
-        return self.given(scope, name, position)
+        return self.assigned_value(scope, name, position)
 
     def _is_variadic(self, scope: FileScope, name: str, position: int) -> bool:
         code = scope.source.code
@@ -184,10 +184,10 @@ class Names:
         if isinstance(value, Instance):
             for name in ("__enter__", "__aenter__"):
                 if isinstance(found := self._engine.members.of_type(value.of, name), Definition):
-                    return self._engine.expressions.returned(found, value.of) or value
+                    return self._engine.expressions.return_value(found, value.of) or value
         return value
 
-    def given(self, scope: FileScope, name: str, position: int) -> Value | None:
+    def assigned_value(self, scope: FileScope, name: str, position: int) -> Value | None:
         """What a variable is assigned, or iterates over, where it is declared."""
         code = scope.source.code
         loop = _LOOP.match(code, position + len(name))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from codecairn.roles import is_test
+from codecairn.file_roles import is_test
 from codecairn.store.view import FileRow, View
 
 CONFIG = re.compile(r"(?:^|/)[jt]sconfig[^/]*\.json$")

@@ -9,7 +9,7 @@ from codecairn.names.lookup import find_exact, worth
 from codecairn.names.qualified import parts, qualified_name
 from codecairn.paths import printable
 from codecairn.resolve.engine import Engine
-from codecairn.resolve.oneness import Candidate, definition_of, grouped
+from codecairn.resolve.same_definition import Candidate, definition_of, group_one
 from codecairn.resolve.values import Definition
 
 _MOST_LISTED = 50
@@ -19,7 +19,7 @@ MOST_ANSWERED = 5
 
 
 @dataclass(frozen=True)
-class Meaning:
+class SymbolMeaning:
     """A symbol as a reader sees it: the definition that stands for it, and those that are one with it."""
 
     definition: Definition
@@ -30,7 +30,7 @@ class Meaning:
         return [self.definition, *self.also]
 
 
-def picked(engine: Engine, name: str, path: str | None = None, line: int | None = None) -> Definition:
+def pick_definition(engine: Engine, name: str, path: str | None = None, line: int | None = None) -> Definition:
     """The one definition that a caller means."""
     found = _groups(engine, name, path, line)
     if len(found) > 1:
@@ -38,18 +38,18 @@ def picked(engine: Engine, name: str, path: str | None = None, line: int | None 
     return definition_of(found[0][0])
 
 
-def meanings(engine: Engine, name: str, path: str | None = None, line: int | None = None) -> list[Meaning]:
+def meanings(engine: Engine, name: str, path: str | None = None, line: int | None = None) -> list[SymbolMeaning]:
     """What a caller may mean, the likeliest first; too many meanings are an error that lists them."""
     found = _groups(engine, name, path, line)
     if len(found) > MOST_ANSWERED:
         raise _ambiguous(name, found)
-    return [Meaning(definition_of(first), tuple(map(definition_of, also))) for first, *also in found]
+    return [SymbolMeaning(definition_of(first), tuple(map(definition_of, also))) for first, *also in found]
 
 
 def _groups(engine: Engine, name: str, path: str | None, line: int | None) -> list[list[Candidate]]:
     """The symbols of a name, the likeliest first: the product's own before tests, what has a body before what has
     none."""
-    found = find_exact(engine.named, name)
+    found = find_exact(engine.definitions_named, name)
     if path is not None:
         found = [each for each in found if each[0].path == path.removeprefix("./")]
     if line is not None:
@@ -58,7 +58,7 @@ def _groups(engine: Engine, name: str, path: str | None, line: int | None) -> li
     if not found:
         place = f" at {printable(path)}" + (f":{line}" if line else "") if path else ""
         raise SymbolNotFound(f"No symbol named {printable(name)}{place}", symbol_name=printable(name))
-    return grouped(engine, sorted(found, key=lambda each: worth(*each)))
+    return group_one(engine, sorted(found, key=lambda each: worth(*each)))
 
 
 def _nearest(found: list[Candidate], line: int) -> list[Candidate]:

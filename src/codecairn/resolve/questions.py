@@ -13,13 +13,13 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from codecairn.cancel import Cancel
 from codecairn.parse.facts import Import, Site
-from codecairn.resolve.budget import Budget
-from codecairn.resolve.known import ASKED_FIRST, Known, known
+from codecairn.resolve.generation import ASKED_FIRST, Generation, generation_of
 from codecairn.resolve.modules import Modules
 from codecairn.resolve.scope import FileScope
-from codecairn.resolve.source import Step
-from codecairn.resolve.values import Apart, Definition, Module, Outside, Resolver, Value
-from codecairn.store.version import SymbolRow
+from codecairn.resolve.source import ExpressionStep
+from codecairn.resolve.step_budget import Budget
+from codecairn.resolve.values import Definition, IndependentQuestion, ModuleFiles, Outside, Resolver, Value
+from codecairn.store.file_version import SymbolRow
 from codecairn.store.view import FileRow, View
 from codecairn.words import identifiers
 
@@ -36,7 +36,7 @@ _NOWHERE = 1 << 30
 """Behind every question that can wait."""
 
 
-class Bound(NamedTuple):
+class BoundSite(NamedTuple):
     """What a site means: a definition and how it was found, or nothing: `is_known` where it certainly is no
     definition of the project."""
 
@@ -51,32 +51,32 @@ class NameLookup(Protocol):
     def lookup(
         self, scope: FileScope, name: str, position: int, wants: str = "any", *, reads: bool = True
     ) -> tuple[Value | None, Resolver]: ...
-    def given(self, scope: FileScope, name: str, position: int) -> Value | None: ...
+    def assigned_value(self, scope: FileScope, name: str, position: int) -> Value | None: ...
     def me(self, scope: FileScope, position: int) -> Definition | None: ...
 
 
 class TypeLookup(Protocol):
-    def typed(self, definition: Definition, me: Definition | None = None) -> Value | None: ...
+    def type_of(self, definition: Definition, me: Definition | None = None) -> Value | None: ...
     def value(self, scope: FileScope, text: str, position: int, me: Definition | None = None) -> Value | None: ...
-    def aliased(self, definition: Definition) -> Value | None: ...
+    def alias_target(self, definition: Definition) -> Value | None: ...
 
 
 class MemberLookup(Protocol):
     def of(self, value: Value, name: str, wants: str = "any") -> Value | None: ...
     def of_type(self, definition: Definition, name: str, wants: str = "any") -> Definition | Outside | None: ...
-    def made(self, definition: Definition) -> Definition | None: ...
+    def constructed_type(self, definition: Definition) -> Definition | None: ...
     def top(self, scope: FileScope, name: str, wants: str = "any") -> Definition | None: ...
-    def exported(self, module: Module, name: str, wants: str = "any") -> Value | None: ...
-    def imported(self, scope: FileScope, each: Import, wants: str = "any") -> Value | None: ...
+    def export(self, module: ModuleFiles, name: str, wants: str = "any") -> Value | None: ...
+    def import_value(self, scope: FileScope, each: Import, wants: str = "any") -> Value | None: ...
 
 
 class ExpressionLookup(Protocol):
-    def evaluate(self, scope: FileScope, steps: list[Step], position: int) -> Value | None: ...
+    def evaluate(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Value | None: ...
     def read(self, value: Value | None) -> Value | None: ...
     def attribute(self, value: Value, name: str, *, is_called: bool) -> Value | None: ...
     def inside(self, definition: Definition) -> int: ...
-    def called(self, value: Value | None) -> Value | None: ...
-    def returned(self, definition: Definition, me: Definition | None) -> Value | None: ...
+    def call_result(self, value: Value | None) -> Value | None: ...
+    def return_value(self, definition: Definition, me: Definition | None) -> Value | None: ...
     def element(self, value: Value | None) -> Value | None: ...
 
 
@@ -89,7 +89,7 @@ class Questions:
     def __init__(self, view: View, cancel: Cancel, steps: int) -> None:
         self.view = view
         self.cancel = cancel
-        self.known: Known = known(view)
+        self.known: Generation = generation_of(view)
         self.modules = Modules(view, self.known)
         self.budget = Budget(cancel, steps)
         self._waiting: dict[object, int] = {}
@@ -98,7 +98,7 @@ class Questions:
         self._answers: dict[object, Any] = {}
         self._scopes: dict[int, FileScope] = {}
 
-    def meaning(self, scope: FileScope, site: Site) -> Bound:
+    def meaning(self, scope: FileScope, site: Site) -> BoundSite:
         """What a site means, where that is asked on the way to another answer."""
         raise NotImplementedError
 
@@ -138,9 +138,11 @@ class Questions:
         value = self.once(question, answer)
         return self.known.keep(question, value) if question in self._answers else value
 
-    def apart(self, question: object, answer: Callable[[], _Answer]) -> _Answer | None:
+    def once_apart(self, question: object, answer: Callable[[], _Answer]) -> _Answer | None:
         """The same for a question whose answer is the same whatever else waits, others of its kind excepted."""
-        others: dict[object, int] = {each: at for each, at in self._waiting.items() if isinstance(each, Apart)}
+        others: dict[object, int] = {
+            each: at for each, at in self._waiting.items() if isinstance(each, IndependentQuestion)
+        }
         if question not in self._answers and (len(others) > _MOST_APART or question in others):
             self._leads_back_to = min(self._leads_back_to, others.get(question, min(others.values())))
             return None
@@ -165,14 +167,14 @@ class Questions:
     def symbol(self, definition: Definition) -> SymbolRow:
         return self.scope(definition.file).symbols[definition.number]
 
-    def named(self, name: str) -> list[tuple[FileRow, SymbolRow]]:
+    def definitions_named(self, name: str) -> list[tuple[FileRow, SymbolRow]]:
         """Every definition of exactly this name."""
-        return self.known.named(self.view, name)
+        return self.known.definitions_named(self.view, name)
 
     def beside(self, scope: FileScope, name: str) -> list[FileRow]:
         """Of the files whose top-level names are seen in a file without an import, those that define a name, in their
         order."""
-        rows = {row.id: row for row, _ in self.named(name) if self.modules.is_beside(scope.row, row)}
+        rows = {row.id: row for row, _ in self.definitions_named(name) if self.modules.is_beside(scope.row, row)}
         if len(rows) < 2:
             return list(rows.values())
         return [each for each in self.modules.beside(scope.row) if each.id in rows]

@@ -11,9 +11,9 @@ from typing import TypeVar
 from codecairn.parse.facts import EdgeKind, Import, Site
 from codecairn.parse.kinds import TYPES
 from codecairn.resolve.engine import Engine
-from codecairn.resolve.questions import Bound
+from codecairn.resolve.name_uses import uses_of
+from codecairn.resolve.questions import BoundSite
 from codecairn.resolve.scope import FileScope
-from codecairn.resolve.uses import uses_of
 from codecairn.resolve.values import Definition, Instance, Resolver, Value
 
 CONFIDENCE: dict[Resolver, float] = {
@@ -49,17 +49,17 @@ _Place = TypeVar("_Place", Reference, Unresolved)
 
 
 @dataclass(frozen=True)
-class Found:
+class ReferenceSet:
     references: list[Reference]
     unresolved: list[Unresolved]
     is_whole: bool
     """Whether the budget reached everything that may refer to the target."""
 
 
-def references_to(engine: Engine, target: Definition) -> Found:
+def references_to(engine: Engine, target: Definition) -> ReferenceSet:
     before = engine.budget.unreached
     group = _group(engine, target)
-    merged, made = _namesakes(engine, target), engine.members.made(target)
+    merged, made = _namesakes(engine, target), engine.members.constructed_type(target)
     names = _names(engine, target, group)
     references: list[Reference] = []
     unresolved: list[Unresolved] = []
@@ -79,7 +79,7 @@ def references_to(engine: Engine, target: Definition) -> Found:
     references += _assignments(engine, target, group)
     references += _quoted_references(engine, target, group)
     is_whole = engine.budget.unreached == before
-    return Found(_in_order(engine, references), _in_order(engine, unresolved), is_whole)
+    return ReferenceSet(_in_order(engine, references), _in_order(engine, unresolved), is_whole)
 
 
 def _in_order(engine: Engine, places: list[_Place]) -> list[_Place]:
@@ -89,7 +89,7 @@ def _in_order(engine: Engine, places: list[_Place]) -> list[_Place]:
     return [at[place] for place in sorted(at)]
 
 
-def _sites(engine: Engine, target: Definition, names: set[str]) -> Iterator[tuple[int, Site, Bound]]:
+def _sites(engine: Engine, target: Definition, names: set[str]) -> Iterator[tuple[int, Site, BoundSite]]:
     language = engine.known.rows[target.file].language
     for name in sorted(names):
         yield from uses_of(engine, name, language).sites
@@ -109,7 +109,7 @@ def _overloads(engine: Engine, target: Definition) -> set[Definition]:
     block = scope.block(symbol) if scope.rules.scopes == "braces" and symbol.parent < 0 else None
     return {
         Definition(target.file, each.number)
-        for each in scope.named[symbol.name]
+        for each in scope.symbols_by_name[symbol.name]
         if each.path == symbol.path
         and _is_one(scope, each.kind, symbol.kind)
         and (block is None or scope.block(each) == block)
@@ -119,14 +119,16 @@ def _overloads(engine: Engine, target: Definition) -> set[Definition]:
 def _namesakes(engine: Engine, target: Definition) -> set[Definition]:
     """Whatever an import of the name brings along with the target: a type and a value may share it."""
     scope, symbol = engine.scope(target.file), engine.symbol(target)
-    return {Definition(target.file, each.number) for each in scope.named[symbol.name] if each.path == symbol.path}
+    return {
+        Definition(target.file, each.number) for each in scope.symbols_by_name[symbol.name] if each.path == symbol.path
+    }
 
 
 def _family(engine: Engine, target: Definition) -> set[Definition]:
     """Members of the same name up and down the types."""
     name = engine.symbol(target).name
     related: dict[Definition, set[Definition]] = defaultdict(set)
-    for row, symbol in engine.named(name):
+    for row, symbol in engine.definitions_named(name):
         if symbol.parent >= 0 and symbol.kind in ("method", "field"):
             here = Definition(row.id, symbol.number)
             above = engine.budget.within(
@@ -173,7 +175,7 @@ def _names(engine: Engine, target: Definition, group: set[Definition]) -> set[st
 
 
 def _import_value(engine: Engine, file: int, each: Import) -> Value | None:
-    return engine.members.imported(engine.scope(file), each)
+    return engine.members.import_value(engine.scope(file), each)
 
 
 def _quoted_references(engine: Engine, target: Definition, group: set[Definition]) -> Iterator[Reference]:
@@ -195,7 +197,7 @@ def _quoted_references(engine: Engine, target: Definition, group: set[Definition
 def _quoting(engine: Engine, file: int, name: str, group: set[Definition]) -> list[int]:
     """Where a file has a name in a string that is a type and means one of a group."""
     scope, found = engine.scope(file), list[int]()
-    for at in scope.quoted(name):
+    for at in scope.quoted_positions(name):
         engine.budget.step()
         if not scope.source.receiver(at) and engine.names.lookup(scope, name, at)[0] in group:
             found.append(at)
@@ -205,7 +207,7 @@ def _quoting(engine: Engine, file: int, name: str, group: set[Definition]) -> li
 def _assignments(engine: Engine, target: Definition, group: set[Definition]) -> Iterator[Reference]:
     """Fields of types below that are assignments to the target."""
     name = engine.symbol(target).name
-    for row, symbol in engine.named(name):
+    for row, symbol in engine.definitions_named(name):
         if symbol.kind != "field" or symbol.parent < 0:
             continue
         owner = engine.budget.within(

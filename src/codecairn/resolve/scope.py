@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from codecairn.parse.facts import Binding, Import, Site
+from codecairn.parse.facts import Import, Site, TypeBinding
 from codecairn.parse.kinds import CALLABLE, HOLDERS, TYPES
 from codecairn.parse.language import languages
 from codecairn.parse.name_rules import NameRules
 from codecairn.resolve.rules import CompiledRules, rules_of
-from codecairn.resolve.source import Source, Span
+from codecairn.resolve.source import SourceText, Span
 from codecairn.resolve.values import by_key
-from codecairn.store.version import LinkTable, SymbolRow
+from codecairn.store.file_version import LinkTable, SymbolRow
 from codecairn.store.view import FileRow
 
 _CONTROL = re.compile(r"\b(?:if|for|while|switch|return|with|elif|in|and|or|not|else|await|typeof|case|throw)\s*$")
@@ -44,7 +44,9 @@ class FileScope:
         language = languages().get(row.language)
         if language is not None and language.data.within:
             text = language.code(text.encode("utf-8", "replace")).decode("utf-8", "replace")
-        self.source = Source(text, self.compiled.opaque, self.compiled.word, self.rules.separators, self.rules.sigils)
+        self.source = SourceText(
+            text, self.compiled.opaque, self.compiled.word, self.rules.separators, self.rules.sigils
+        )
         self._links = links
         self.all_imports = links.imports
         self._variables: dict[str, list[Variable]] = {}
@@ -82,11 +84,11 @@ class FileScope:
         return each.module.split(".")[0] if self.rules.imports == "dotted" else re.split(r"[./:\\]+", each.module)[-1]
 
     @cached_property
-    def bindings(self) -> dict[str, list[Binding]]:
+    def bindings(self) -> dict[str, list[TypeBinding]]:
         return by_key(self._links.bindings(), lambda each: each.name)
 
     @cached_property
-    def named(self) -> dict[str, list[SymbolRow]]:
+    def symbols_by_name(self) -> dict[str, list[SymbolRow]]:
         return by_key(self.symbols, lambda each: each.name)
 
     def owner_path(self, symbol: SymbolRow) -> str:
@@ -116,7 +118,7 @@ class FileScope:
         """Whether a bare name can mean anything but a variable or what is the language's own."""
         rules = self.rules
         return (
-            name in self.named or name in self.imports or bool(self.wildcards) or rules.implicit_members
+            name in self.symbols_by_name or name in self.imports or bool(self.wildcards) or rules.implicit_members
             or rules.shares != "file"
         )  # fmt: skip
 
@@ -169,7 +171,7 @@ class FileScope:
         places, compiled = self.source.declarable(name), self.compiled
         if not places:
             return []
-        text, begins = self.source.marked(places, len(name), self.rules.reach)
+        text, begins = self.source.mark(places, len(name), self.rules.reach)
         kinds: tuple[tuple[tuple[re.Pattern[str], ...], Callable[[int], Variable | None]], ...] = (
             (compiled.blocks, self._block), (compiled.parameters, self._parameter),
             (compiled.taken_apart, self._from_pattern), (compiled.expressions, self._expression),
@@ -183,7 +185,7 @@ class FileScope:
         """Where a type declares fields of a name: as a variable does, and they are none."""
         return {
             each.name_line
-            for each in self.named.get(name, ())
+            for each in self.symbols_by_name.get(name, ())
             if each.kind not in CALLABLE | TYPES and each.parent >= 0 and self.symbols[each.parent].kind in TYPES
         }
 
@@ -292,7 +294,7 @@ class FileScope:
         start = self.source.starts[self.source.line_of(position) - 1]
         return _after_space(self.source.code, start) - start
 
-    def quoted(self, name: str) -> Iterator[int]:
+    def quoted_positions(self, name: str) -> Iterator[int]:
         """Where a name stands in a string that is a type."""
         text, at = self.source.text, self.source.text.find(name)
         while at >= 0:

@@ -27,7 +27,7 @@ _PLAIN = re.compile(r"(?<![\w$.)\]\"'`#])(@?)((?:super\(\)|[A-Za-z_$][\w$]*)(?:\
 _PART = re.compile(r"\(\)|[\w$]+")
 
 
-class Step(NamedTuple):
+class ExpressionStep(NamedTuple):
     """One step of an expression: a name, a call, an index, a literal, or an expression in brackets of its own."""
 
     kind: Literal["name", "call", "index", "literal", "group"]
@@ -47,7 +47,7 @@ class Span(NamedTuple):
         return self.end - self.start
 
 
-class Source:
+class SourceText:
     def __init__(
         self, text: str, opaque: re.Pattern[str], words: re.Pattern[str], separators: tuple[str, ...], sigils: str
     ) -> None:
@@ -141,7 +141,7 @@ class Source:
         before, after = self.code[start - 1 : start], self.code[end : end + 1]
         return not (before.isalnum() or before in ("_", "$") or after.isalnum() or after in ("_", "$"))
 
-    def marked(self, places: list[int], length: int, reach: int) -> tuple[str, list[tuple[int, int]]]:
+    def mark(self, places: list[int], length: int, reach: int) -> tuple[str, list[tuple[int, int]]]:
         """The stretches around some words, the words replaced by a mark that no text has, joined by what no pattern
         reaches across; and for each where it begins there and here."""
         stretches, begins, joined = list[str](), list[tuple[int, int]](), 0
@@ -164,11 +164,13 @@ class Source:
 
     # Expressions.
 
-    def receiver(self, position: int) -> list[Step]:
+    def receiver(self, position: int) -> list[ExpressionStep]:
         """What stands before the dot (or arrow, or colons) before a name, taken apart; empty where nothing does."""
         if (plain := self._plain_before(position)) is not None:
             return [
-                Step("name" if part[0] != "()" else "call", part[0].strip("()"), plain.start(2) + part.start())
+                ExpressionStep(
+                    "name" if part[0] != "()" else "call", part[0].strip("()"), plain.start(2) + part.start()
+                )
                 for part in _PART.finditer(plain[2])
             ]
         text = self.code if self.code[position : position + 1] == self.text[position : position + 1] else self.text
@@ -225,9 +227,9 @@ class Source:
             at -= 1
         return at
 
-    def steps(self, text: str, start: int, end: int) -> list[Step]:
+    def steps(self, text: str, start: int, end: int) -> list[ExpressionStep]:
         """An expression from here to there as a chain; empty where it is more than one."""
-        steps, at = list[Step](), start
+        steps, at = list[ExpressionStep](), start
         while at < end:
             here = text[at]
             if here in " \t\r\n?!*&~":
@@ -239,18 +241,18 @@ class Source:
             elif here in "([{":
                 closing = _closing(text, at, end)
                 kind: Literal["call", "index", "group"] = "index" if here == "[" else "call" if steps else "group"
-                steps.append(Step(kind, text[at + 1 : closing], at))
+                steps.append(ExpressionStep(kind, text[at + 1 : closing], at))
                 at = closing + 1
             elif here == "<" and steps:
                 at = _closing_angle(text, at, end) + 1
             elif here in "\"'`":
                 closing = text.find(here, at + 1, end)
-                steps.append(Step("literal", here, at))
+                steps.append(ExpressionStep("literal", here, at))
                 at = closing + 1 if closing > 0 else end
             elif (match := self._word.match(text, at, end)) is not None:
                 at = match.end()
                 if match[0] not in _BARE:
-                    steps.append(Step("name", match[0], match.start()))
+                    steps.append(ExpressionStep("name", match[0], match.start()))
             else:
                 return []
         return steps
@@ -266,7 +268,7 @@ class Source:
         closing = _closing_angle(self.code, at, end) if self.code[at] == "<" else _closing(self.code, at, end)
         return split(self.text[at + 1 : closing], ",")
 
-    def expression(self, start: int) -> list[Step]:
+    def expression(self, start: int) -> list[ExpressionStep]:
         """The chain that begins here, where nothing else follows in its statement."""
         at, code = start, self.code
         end = min(len(code), start + _FARTHEST)

@@ -14,7 +14,7 @@ from codecairn.resolve.values import (
     Definition,
     Either,
     Elements,
-    Function,
+    FunctionValue,
     Instance,
     Local,
     Outside,
@@ -23,7 +23,7 @@ from codecairn.resolve.values import (
     Value,
     either,
 )
-from codecairn.store.version import SymbolRow
+from codecairn.store.file_version import SymbolRow
 
 _NOTHING = frozenset({"None", "null", "undefined", "void", "never", "unknown", "any", "nil", ""})
 _OWN = frozenset({"Self", "this", "self", "t.Self", "te.Self", "typing.Self", "static"})
@@ -33,7 +33,7 @@ class Types:
     def __init__(self, engine: Questions) -> None:
         self._engine = engine
 
-    def typed(self, definition: Definition, me: Definition | None = None) -> Value | None:
+    def type_of(self, definition: Definition, me: Definition | None = None) -> Value | None:
         """What a variable or a field holds."""
         return self._engine.once_a_generation(("typed", definition, me), lambda: self._find_type(definition, me))
 
@@ -53,7 +53,7 @@ class Types:
             value = self.value(scope, each.type, at + 1, me)
             if value is not None:
                 return value
-        given = self._engine.names.given(scope, symbol.name, scope.name_at(symbol))
+        given = self._engine.names.assigned_value(scope, symbol.name, scope.name_at(symbol))
         if (given is None or isinstance(given, Local)) and symbol.kind in ("const", "var"):
             return definition
         return given
@@ -91,7 +91,7 @@ class Types:
             return self._one_type(scope, inner[0].split(" ")[-1], position, me) if inner else None
         if text.startswith(("(", "func(")):
             returns = text.rpartition("=>")[2] if "=>" in text else text.rpartition(")")[2]
-            return Function(returns, scope.row.id, position, me)
+            return FunctionValue(returns, scope.row.id, position, me)
         if text.startswith("{"):
             return Shape(text[1:], scope.row.id, position, me)
         if text.startswith("typeof "):
@@ -104,7 +104,7 @@ class Types:
             value = self.value(scope, arguments[0], position, me)
             return value.of if isinstance(value, Instance) else value
         if arguments and last == "Callable":
-            return Function(arguments[-1], scope.row.id, position, me)
+            return FunctionValue(arguments[-1], scope.row.id, position, me)
         value = self._type_by_name(scope, base, position, me)
         if arguments and isinstance(value, Outside):
             return Elements(arguments[-1], scope.row.id, position, me)
@@ -138,7 +138,7 @@ class Types:
                 continue
             is_last = step is steps[-1]
             value = (
-                self._engine.expressions.called(value)
+                self._engine.expressions.call_result(value)
                 if step.kind == "call"
                 else self._step_into(value, step.text, is_last, as_value)
             )
@@ -197,7 +197,7 @@ class Types:
 
     def _step_into(self, value: Value, name: str, is_last: bool, as_value: bool) -> Value | None:
         if isinstance(value, Definition) and self._engine.symbol(value).kind in VARIABLES:
-            value = self.typed(value) or value
+            value = self.type_of(value) or value
         if isinstance(value, Elements | Instance):
             return self._engine.expressions.attribute(value, name, is_called=False)
         return self._engine.members.of(
@@ -207,20 +207,20 @@ class Types:
     def _instance(self, value: Value | None) -> Value | None:
         """A value of a named type, or what a called function gives."""
         if not isinstance(value, Definition):
-            if isinstance(value, Function):
-                return self._engine.expressions.called(value)
+            if isinstance(value, FunctionValue):
+                return self._engine.expressions.call_result(value)
             return value if isinstance(value, Outside | Instance | Elements | Shape | Either) else None
         symbol = self._engine.symbol(value)
         if symbol.kind == "type":
             is_own = self._engine.scope(value.file).rules.own_types
-            return Instance(value) if is_own else self.aliased(value) or Instance(value)
+            return Instance(value) if is_own else self.alias_target(value) or Instance(value)
         if symbol.kind in TYPES:
             return Instance(value)
         if symbol.kind in CALLABLE:
-            return self._engine.expressions.returned(value, None)
-        return self.typed(value)
+            return self._engine.expressions.return_value(value, None)
+        return self.type_of(value)
 
-    def aliased(self, definition: Definition) -> Value | None:
+    def alias_target(self, definition: Definition) -> Value | None:
         """What a type alias stands for, where that is a named type."""
         scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
         _, is_given, text = symbol.signature.partition("=")

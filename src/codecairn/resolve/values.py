@@ -19,7 +19,7 @@ class Definition:
     number: int
 
 
-class Apart(NamedTuple):
+class IndependentQuestion(NamedTuple):
     """A question whose answer does not hang on who asks."""
 
     what: str
@@ -27,7 +27,7 @@ class Apart(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Module:
+class ModuleFiles:
     """A file, or several that are one module; `folder` is where its submodules are."""
 
     files: tuple[int, ...]
@@ -59,7 +59,7 @@ class Elements:
 
 
 @dataclass(frozen=True)
-class Function:
+class FunctionValue:
     """Something to call, whose result has a type written in a file."""
 
     returns: str
@@ -95,7 +95,7 @@ class Either:
     values: tuple[Value, ...]
 
 
-Value = Definition | Module | Instance | Parent | Elements | Function | Shape | Outside | Local | Either
+Value = Definition | ModuleFiles | Instance | Parent | Elements | FunctionValue | Shape | Outside | Local | Either
 VARIABLES = frozenset({"var", "const", "field"})
 OUTSIDE = Outside()
 LOCAL = Local()

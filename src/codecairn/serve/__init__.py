@@ -12,12 +12,13 @@ from typing import Any, TypeVar
 import anyio
 import anyio.to_thread
 
+from codecairn.allocator import Trimmer
 from codecairn.connection import Connection
 from codecairn.errors import CairnError
 from codecairn.project import Projects
 from codecairn.serve.upkeep import Upkeep
 from codecairn.tools import Answers, Call, Registry, Tool
-from codecairn.tools.families import Reply
+from codecairn.tools.families import ToolReply
 
 _MOST_CALLS_AT_ONCE = 64
 _Answer = TypeVar("_Answer")
@@ -33,11 +34,12 @@ class Service:
     upkeep: Upkeep | None = None
     """Keeps the served project indexed; None where nothing does."""
     _limiter: anyio.CapacityLimiter | None = field(default=None, init=False)
+    _trimmer: Trimmer = field(default_factory=Trimmer, init=False)
 
     async def perform(
         self, tool: Tool, arguments: Any, connection: Connection, door: str, report: Any = None,
         answers: Answers = "json",
-    ) -> Reply:  # fmt: skip
+    ) -> ToolReply:  # fmt: skip
         call = Call(self.projects, connection, self.registry, door, report=report, answers=answers)
         return await self._in_thread(call, lambda: self.registry.call(tool, call, arguments))
 
@@ -55,7 +57,10 @@ class Service:
             with self.registry.metrics.working():
                 if self.upkeep is not None:
                     self.upkeep.begin(call.connection.client_roots)
-                return work()
+                try:
+                    return work()
+                finally:
+                    self._trimmer.note_call()
 
         try:
             return await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=self._limiter)
@@ -74,12 +79,12 @@ class Service:
             elapsed_ms = (time.perf_counter() - began) * 1000
             self.registry.metrics.record(method, elapsed_ms, error=error, refused=False, slow=False)
 
-    def ended(self, connection_id: str) -> None:
+    def end_connection(self, connection_id: str) -> None:
         """A connection is gone, and its session ends."""
-        self.projects.ended(connection_id)
+        self.projects.end_connection(connection_id)
         _shortly(partial(self.registry.sessions.end, connection_id))
 
-    def closed(self) -> None:
+    def close(self) -> None:
         """The server ends, and every session with it."""
         _shortly(self.registry.sessions.close)
 

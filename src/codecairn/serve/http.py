@@ -33,7 +33,7 @@ from codecairn import tools
 from codecairn.connection import Connection, Connections
 from codecairn.serve import Service, jsonrpc, mcp
 from codecairn.serve.jsonrpc import BareDoor, NotJson
-from codecairn.serve.shelf import Context
+from codecairn.serve.resources import Context
 
 LARGEST_BODY = 4 << 20
 DEFAULT_ADDRESS = "127.0.0.1:8417"
@@ -65,7 +65,7 @@ class Address:
 
 
 @dataclass(frozen=True)
-class Access:
+class HttpAccess:
     """The rule for callers: by Host, by Origin, by token."""
 
     address: Address
@@ -104,7 +104,7 @@ class Access:
         return scheme.lower() == "bearer" and hmac.compare_digest(presented, (self.token or "").encode())
 
 
-def app(service: Service, access: Access, server: Server[Any] | None = None) -> Starlette:
+def app(service: Service, access: HttpAccess, server: Server[Any] | None = None) -> Starlette:
     """The ASGI application; `server` replaces the MCP server behind `/mcp` (conformance fixtures use that)."""
     connections = Connections()
     bare = BareDoor(service, "http")
@@ -152,7 +152,7 @@ def app(service: Service, access: Access, server: Server[Any] | None = None) -> 
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         async with manager.run():
             yield
-        service.closed()
+        service.close()
 
     application = Starlette(routes=routes, lifespan=lifespan)
     application.add_middleware(_Guarded, access=access)
@@ -169,12 +169,12 @@ class _Closing:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         session = _session(Request(scope)) if scope["method"] == "DELETE" else None
         if session is not None:
-            await anyio.to_thread.run_sync(self._service.ended, _connection_id(session))
+            await anyio.to_thread.run_sync(self._service.end_connection, _connection_id(session))
         await self._app(scope, receive, send)
 
 
 class _Guarded:
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    def __init__(self, app: ASGIApp, access: HttpAccess) -> None:
         self._app = app
         self._access = access
 
@@ -194,7 +194,7 @@ def _session(request: Request | None) -> str | None:
     return request.headers.get("mcp-session-id") if request else None
 
 
-def _caller(access: Access, request: Request | None) -> str:
+def _caller(access: HttpAccess, request: Request | None) -> str:
     """The caller where there is no session: the holder of the token, else the peer, else this process.
 
     Only what the caller cannot choose counts, or each call could come from somebody new and no limit would hold.
@@ -260,7 +260,7 @@ def _own_names() -> set[str]:
     return {name, name.split(".")[0]}
 
 
-def serve(service: Service, access: Access, announce: Callable[[int], None]) -> None:
+def serve(service: Service, access: HttpAccess, announce: Callable[[int], None]) -> None:
     """Serve until a signal; `announce` is told the port once it is open, for port 0 means any."""
     import uvicorn
 

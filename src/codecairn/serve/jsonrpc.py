@@ -15,11 +15,11 @@ from typing import Any
 import msgspec
 
 from codecairn.connection import Connection
-from codecairn.nearness import nearest, suggestion
 from codecairn.paths import printable
 from codecairn.serve import Service
+from codecairn.suggestions import nearest, suggestion
 from codecairn.tools import Answers, Registry, Tool
-from codecairn.tools.families import Reply, RpcError
+from codecairn.tools.families import RpcError, ToolReply
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
 _DEEPEST = 200
@@ -155,7 +155,7 @@ class BareDoor:
     async def answer_request(self, request: Request, connection: Connection) -> dict[str, Any]:
         registry = self._service.registry
         if request.method == "tools/list":
-            return result(request.id, {"tools": listed(registry)})
+            return result(request.id, {"tools": list_tools(registry)})
         if request.method == "tools/call":
             return await self._call_tool(request, connection)
         tool = registry.methods.get(request.method)
@@ -184,7 +184,7 @@ def unknown_tool(registry: Registry, name: Any) -> dict[str, Any]:
     return {"param": "name", "reason": f"Unknown tool: {printable(str(name))}", "near": near, "remedy": remedy}
 
 
-def tool_result(reply: Reply, answers: Answers = "json") -> dict[str, Any]:
+def tool_result(reply: ToolReply, answers: Answers = "json") -> dict[str, Any]:
     """Beside JSON text the value is whole, as the seeds draw it; beside text for reading it has the same budget."""
     values: dict[Answers, dict[str, Any]] = {
         "json": {"structuredContent": reply.value}, "both": {"structuredContent": reply.structured}, "text": {},
@@ -193,7 +193,7 @@ def tool_result(reply: Reply, answers: Answers = "json") -> dict[str, Any]:
     return {"content": content, **values[answers], "isError": reply.error is not None}
 
 
-def listed(registry: Registry) -> list[dict[str, Any]]:
+def list_tools(registry: Registry) -> list[dict[str, Any]]:
     return [advertisement(tool) for tool in registry.tools.values()]
 
 
@@ -202,9 +202,9 @@ def advertisement(tool: Tool, *, with_output: bool = True) -> dict[str, Any]:
     return {
         "name": tool.name,
         "description": tool.description,
-        "inputSchema": tool.advertised_input_schema,
-        **({"outputSchema": tool.advertised_output_schema} if with_output else {}),
-        "annotations": tool.advertised_annotations,
+        "inputSchema": tool.short_input_schema,
+        **({"outputSchema": tool.short_output_schema} if with_output else {}),
+        "annotations": tool.short_annotations,
     }
 
 

@@ -23,7 +23,7 @@ from codecairn.connection import Connection
 from codecairn.serve import Service
 from codecairn.serve.clients import Client, answers_for
 from codecairn.serve.jsonrpc import INVALID_PARAMS, advertisement, tool_result, unknown_tool
-from codecairn.serve.shelf import Context, Shelf
+from codecairn.serve.resources import Context, ResourceHandlers
 from codecairn.tools import Answers, Call
 
 log = logging.getLogger("codecairn.mcp")
@@ -93,7 +93,7 @@ def build(service: Service, connection_of: ConnectionOf, door: str) -> Server[An
         await roots.ask(ctx, connection)
         return await service.answer(method, work, connection, door)
 
-    shelf = Shelf(asking)
+    shelf = ResourceHandlers(asking)
     server: Server[Any] = Server(
         "codecairn",
         version=__version__,

@@ -33,7 +33,7 @@ from pydantic import ValidationError
 from codecairn.connection import Connection
 from codecairn.serve import Service, jsonrpc, mcp
 from codecairn.serve.jsonrpc import BareDoor, NotJson
-from codecairn.serve.shelf import Context
+from codecairn.serve.resources import Context
 from codecairn.source import process
 
 LONGEST_LINE = 16 << 20
@@ -52,7 +52,7 @@ _ENVELOPE = "io.modelcontextprotocol/protocolVersion"
 Deliver = Callable[[Any], object]
 
 
-class Wire:
+class LineStream:
     """Lines in and lines out, read and written by threads."""
 
     def __init__(self, reads: BinaryIO, writes: BinaryIO) -> None:
@@ -63,7 +63,7 @@ class Wire:
         self.broken = threading.Event()
 
     @classmethod
-    def of_process(cls) -> Wire:
+    def of_process(cls) -> LineStream:
         """The process's own stdin and stdout, taken away from everybody else in it."""
         sys.stdout.flush()
         wire = cls(os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb"))
@@ -78,7 +78,7 @@ class Wire:
     def send(self, line: bytes) -> None:
         self._outbox.put(line)
 
-    def taken(self) -> None:
+    def release_line(self) -> None:
         """A delivered line has been dealt with; the reader may go one further."""
         self._room.release()
 
@@ -143,7 +143,7 @@ class _Owed:
 
 
 class StdioDoor:
-    def __init__(self, service: Service, wire: Wire) -> None:
+    def __init__(self, service: Service, wire: LineStream) -> None:
         self._service = service
         self._wire = wire
         self._connection = Connection("stdio")
@@ -173,7 +173,7 @@ class StdioDoor:
                 if line is None:
                     break
                 await self._take(line, to_sdk, tasks)
-                self._wire.taken()
+                self._wire.release_line()
             await self._finish_calls(_GRACE_S)
             process.kill_all()
             await self._finish_calls(_LAST_WORDS_S)
@@ -183,7 +183,7 @@ class StdioDoor:
             tasks.cancel_scope.cancel()
         for stream in (inbox_send, inbox, to_sdk, sdk_reads, sdk_writes, from_sdk):
             stream.close()
-        self._service.ended(self._connection.id)
+        self._service.end_connection(self._connection.id)
 
     async def _finish_calls(self, seconds: float) -> None:
         with anyio.move_on_after(seconds):
@@ -323,7 +323,7 @@ class StdioDoor:
 
     def _note_answer(self) -> None:
         if not self._has_answered and self._service.upkeep is not None:
-            self._service.upkeep.answered()
+            self._service.upkeep.begin_after_answer()
         self._has_answered = True
 
 
@@ -370,6 +370,6 @@ def _is_unanswered(message: Any) -> bool:
 
 def serve(service: Service) -> None:
     """Serve until stdin closes; then leave at once, with no child behind."""
-    wire = Wire.of_process()
+    wire = LineStream.of_process()
     anyio.run(StdioDoor(service, wire).run)
     wire.flush(0.3)

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError
-from codecairn.index.keeper import Keeper, may_index_unasked
-from codecairn.index.live import ProjectIndex
+from codecairn.index.background import Keeper, may_index_unasked
+from codecairn.index.project_index import ProjectIndex
 from codecairn.project import Project, Projects
 
 log = logging.getLogger("codecairn.index")
@@ -44,7 +44,7 @@ class Upkeep:
         self._others: dict[Path, Keeper] = {}
         projects.on_use = self.use
 
-    def answered(self) -> None:
+    def begin_after_answer(self) -> None:
         """The first answer is out. Where the client's roots decide, its first call tells them."""
         if not self._projects.wants_client_roots:
             threading.Thread(target=self.begin, args=((),), name="cairn-upkeep", daemon=True).start()
@@ -105,7 +105,7 @@ class Upkeep:
 def _is_indexed(index: ProjectIndex) -> bool:
     """Whether anybody ever began to index the project's files."""
     try:
-        opened = index.opened()
+        opened = index.open_index()
         return opened is not None and opened.store.checkout(str(index.root)) is not None
     except CairnError:
         return False

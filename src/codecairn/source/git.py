@@ -35,11 +35,11 @@ from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, InvalidInput, NotARepository, RefNotFound, RepositoryDenied
 from codecairn.paths import has_control, printable
 from codecairn.source import process
-from codecairn.source.failures import REPAIR, output_of
-from codecairn.source.graph import CommitGraph
-from codecairn.source.neutral import NEUTRAL, QUIET
+from codecairn.source.commit_graph import CommitGraph
+from codecairn.source.file_stamps import Stamps
+from codecairn.source.git_errors import REPAIR, output_of
+from codecairn.source.git_settings import NEUTRAL, QUIET
 from codecairn.source.process import Child, Finished
-from codecairn.source.stamps import Stamps
 
 # Commands that walk history, and so gain from a commit-graph.
 _WALKS = frozenset({"blame", "log", "rev-list"})
@@ -128,7 +128,7 @@ class Git:
         except OSError as error:
             raise self._not_started(error) from error
         if graph is not None:
-            graph.took(time.monotonic() - began, partial(self._verify, "HEAD^{commit}", cancel))
+            graph.note_duration(time.monotonic() - began, partial(self._verify, "HEAD^{commit}", cancel))
         return finished
 
     def start(self, *arguments: str, environment: Mapping[str, str]) -> Child:

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from codecairn.source.events import ANYTHING, GIT_NAMES, Events
+from codecairn.source.file_events import ANYTHING, GIT_NAMES, Events
 
 _MODIFY, _ATTRIB, _CLOSE_WRITE = 0x2, 0x4, 0x8
 _MOVED_FROM, _MOVED_TO, _CREATE, _DELETE, _DELETE_SELF, _MOVE_SELF = 0x40, 0x80, 0x100, 0x200, 0x400, 0x800
@@ -62,7 +62,7 @@ def _events(raw: bytes) -> Iterator[Event]:
         at += length
 
 
-class Kernel:
+class Inotify:
     """The kernel's side: watches and their events, by number."""
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class Kernel:
             os.eventfd_read(self._waker)
         return self._descriptor in ready
 
-    def queued(self) -> bool:
+    def has_events(self) -> bool:
         size = array.array("i", [0])
         with self._lock:
             if self._open:
@@ -131,7 +131,7 @@ class FolderEvents(Events):
         self._git: dict[int, str] = {}
         self._busy = False
         self._lost = False
-        self._kernel = Kernel()
+        self._kernel = Inotify()
         try:
             self._establish()
         except OSError:
@@ -143,7 +143,7 @@ class FolderEvents(Events):
         return len(self._folders) + len(self._git)
 
     def waiting(self) -> bool:
-        return self._kernel.queued() or self._busy  # in the order in which an event passes through them
+        return self._kernel.has_events() or self._busy  # in the order in which an event passes through them
 
     def wait(self, seconds: float | None) -> set[str]:
         self._busy = False

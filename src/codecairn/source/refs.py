@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, InvalidInput, RefNotFound
-from codecairn.nearness import nearest, suggestion
 from codecairn.paths import has_control
 from codecairn.source.git import OBJECT_ID, Git, text_at
+from codecairn.suggestions import nearest, suggestion
 
 _HEADS = "refs/heads/"
 _KINDS = (_HEADS, "refs/tags/", "refs/remotes/")

@@ -5,7 +5,7 @@ files and folders, or as None where anything may have changed: the kernel lost e
 at everything is cheaper, the root was replaced, an ignore file was edited, or git moved its HEAD, index or branches.
 A folder stands for all that is in it. The paths are a hint to look, never a statement of what happened.
 
-Linux is listened to in `inotify.py`, other systems in `events.py`.
+Linux is listened to in `inotify.py`, other systems in `file_events.py`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from codecairn.source.events import ANYTHING, QUIET_SHARE, Events, Sweep, TreeEvents
+from codecairn.source.file_events import ANYTHING, QUIET_SHARE, Events, Sweep, TreeEvents
 from codecairn.source.git import common_dir
 
 RULE_FILES = frozenset({".gitignore", ".cairnignore"})

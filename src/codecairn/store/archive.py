@@ -1,7 +1,7 @@
 """An archive of what is indexed of a repository's commits, to be used on another machine: NAME.tar.zst
 
     manifest.json       first: what it is of, who wrote it, and the name, size and BLAKE3 of every other member
-    index.db            the rest in the order of the manifest: the folder of an index (place.py)
+    index.db            the rest in the order of the manifest: the folder of an index (folders.py)
     lexical/…
     vectors/N.rows …
     notes/…             what people recorded, where that was asked for
@@ -185,7 +185,7 @@ class Archive:
         self._tar = tar
         self.manifest = _manifest(tar)
         if self.manifest.size > min(_MOST_BYTES, size * _MOST_TIMES):
-            raise refused("it is larger than any index")
+            raise refusal("it is larger than any index")
 
     def unpack(self, folder: Path, step: Step) -> dict[str, bytes]:
         """Write every file into a folder, on the disk when this returns; returns the notes. Where it fails, the caller
@@ -196,7 +196,7 @@ class Archive:
         for member in self.manifest.members:
             name, size = self._tar.next()
             if (name, size) != (member.name, member.size):
-                raise refused(f"{printable(name)} stands where {member.name} should")
+                raise refusal(f"{printable(name)} stands where {member.name} should")
             if member.name.startswith("notes/"):
                 notes[member.name] = b"".join(self._parts(member))
             else:
@@ -211,11 +211,11 @@ class Archive:
             hasher.update(part)
             yield part
         if hasher.hexdigest() != member.blake3:
-            raise refused(f"{member.name} is not what was written")
+            raise refusal(f"{member.name} is not what was written")
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Archive]:
+def open_archive(path: Path) -> Iterator[Archive]:
     with _file(path) as file:
         end = _check_seal(file)
         file.seek(0)
@@ -224,7 +224,7 @@ def opened(path: Path) -> Iterator[Archive]:
             with zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=False) as stream:
                 yield Archive(_Tar(stream), end)
         except zstandard.ZstdError as error:
-            raise refused(f"it cannot be decompressed: {error}") from error
+            raise refusal(f"it cannot be decompressed: {error}") from error
 
 
 def _file(path: Path) -> BinaryIO:
@@ -236,7 +236,7 @@ def _file(path: Path) -> BinaryIO:
         ) from error
 
 
-def refused(why: str) -> InvalidInput:
+def refusal(why: str) -> InvalidInput:
     return InvalidInput(
         f"Not an archive that can be used: {why}", param="path", reason=why,
         remedy="Nothing was changed. Copy the file again, or export it again.",
@@ -247,7 +247,7 @@ def _check_seal(file: BinaryIO) -> int:
     """Where the seal begins, behind all that it is of."""
     end = file.seek(0, os.SEEK_END) - len(_SEAL) - 32
     if end <= 0:
-        raise refused("it is too short")
+        raise refusal("it is too short")
     file.seek(0)
     hasher = blake3()
     left = end + len(_SEAL)
@@ -257,9 +257,9 @@ def _check_seal(file: BinaryIO) -> int:
     file.seek(end)
     seal = file.read()
     if seal[: len(_SEAL)] != _SEAL:
-        raise refused("it was not written by `cairn state export`, or is cut off")
+        raise refusal("it was not written by `cairn state export`, or is cut off")
     if seal[len(_SEAL) :] != hasher.digest():
-        raise refused("it is damaged: its checksum is another")
+        raise refusal("it is damaged: its checksum is another")
     return end
 
 
@@ -287,9 +287,9 @@ class _Tar:
         try:
             info = tarfile.TarInfo.frombuf(header, "ascii", "strict")
         except (tarfile.TarError, ValueError) as error:
-            raise refused(f"a member has no header: {error}") from error
+            raise refusal(f"a member has no header: {error}") from error
         if info.type != tarfile.REGTYPE:
-            raise refused(f"{printable(info.name)} is no plain file")
+            raise refusal(f"{printable(info.name)} is no plain file")
         return info.name, info.size
 
     def content(self, size: int) -> Iterator[bytes]:
@@ -303,16 +303,16 @@ class _Tar:
     def end(self) -> None:
         """Raise if anything follows but the padding of tar's end."""
         if self._read(2 * _BLOCK).strip(b"\0"):
-            raise refused("it has more members than it says")
+            raise refusal("it has more members than it says")
         if self._stream.read(tarfile.RECORDSIZE).strip(b"\0") or self._stream.read(1):
-            raise refused("something follows its end")
+            raise refusal("something follows its end")
 
     def _read(self, size: int) -> bytes:
         parts = bytearray()
         while len(parts) < size:
             part = self._stream.read(size - len(parts))
             if not part:
-                raise refused("it is cut off")
+                raise refusal("it is cut off")
             parts += part
         return bytes(parts)
 
@@ -320,7 +320,7 @@ class _Tar:
 def _manifest(tar: _Tar) -> Manifest:
     name, size = tar.next()
     if name != MANIFEST or size > _LARGEST_MANIFEST:
-        raise refused("it does not begin with a manifest")
+        raise refusal("it does not begin with a manifest")
     data = b"".join(tar.content(size))
     try:
         version = msgspec.json.decode(data, type=_Version).format
@@ -331,7 +331,7 @@ def _manifest(tar: _Tar) -> Manifest:
             )  # fmt: skip
         manifest = msgspec.json.decode(data, type=Manifest)
     except msgspec.MsgspecError as error:
-        raise refused(f"its manifest cannot be read: {error}") from error
+        raise refusal(f"its manifest cannot be read: {error}") from error
     _check_members(manifest.members)
     return manifest
 
@@ -340,14 +340,14 @@ def _check_members(members: Iterable[Member]) -> None:
     sizes: dict[str, int] = {}
     for member in members:
         if not _NAMES.fullmatch(member.name) or member.name in sizes or member.size < 0:
-            raise refused(f"{printable(member.name)} is no part of an index")
+            raise refusal(f"{printable(member.name)} is no part of an index")
         if member.name.startswith("notes/") and member.size > _MOST_NOTES:
-            raise refused(f"{member.name} is too large")
+            raise refusal(f"{member.name} is too large")
         sizes[member.name] = member.size
     if "index.db" not in sizes:
-        raise refused("it holds no index")
+        raise refusal("it holds no index")
     if len(sizes) > _MOST_MEMBERS:
-        raise refused("it has more members than any index")
+        raise refusal("it has more members than any index")
 
 
 def _check_room(folder: Path, size: int) -> None:

@@ -27,11 +27,11 @@ from pathlib import Path
 from typing import Any
 
 from codecairn.errors import Busy, CairnError, IndexIncompatible
-from codecairn.roles import is_product
-from codecairn.store.footers import Footers
-from codecairn.store.version import FileVersion, unpacked_lines
+from codecairn.file_roles import is_product
+from codecairn.store.file_version import FileVersion, unpack_lines
+from codecairn.store.tantivy_checksums import Footers
 from codecairn.text import one_line
-from codecairn.words import analysed
+from codecairn.words import analyse
 
 ANALYSED = ("name", "path", "body")
 ON_BRANCH = "branch"
@@ -145,15 +145,15 @@ def key_of(file: int) -> str:
 def _documents(version: FileVersion) -> Iterator[Any]:
     from tantivy import Document  # noqa: PLC0415
 
-    terms, uses = unpacked_lines(version.terms), unpacked_lines(version.uses)
-    path = analysed(version.path)
+    terms, uses = unpack_lines(version.terms), unpack_lines(version.uses)
+    path = analyse(version.path)
     place = "code" if is_product(version.path, version.language) else "beside"
     keys = [key_of(version.id), *([ON_BRANCH] if version.on_branch else [])]
     for chunk in version.chunks:
         symbol = version.symbols[chunk.symbol] if chunk.symbol >= 0 else None
         yield Document(
             key=keys, file=[version.id], number=[chunk.number], place=[place],
-            name=[analysed(symbol.path if symbol else chunk.title)], path=[path],
+            name=[analyse(symbol.path if symbol else chunk.title)], path=[path],
             body=[terms[chunk.number]], uses=[uses[chunk.number]],
         )  # fmt: skip
 

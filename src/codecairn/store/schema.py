@@ -1,6 +1,6 @@
 """index.db: what the index knows of the files of one repository, on all its branches and in all its worktrees.
 
-    file       one row a file version: path, blob, language, counts. Its id is derived from its content (version.py)
+    file       one row a file version: path, blob, language, counts. Its id comes from its content (file_version.py)
     body       the same version's larger parts: text, links, terms and uses, compressed, and the head of the file
     symbol     its definitions; `path` is the name inside the file, the module before it is composed when asked
     chunk      its stretches to search and show
@@ -12,7 +12,7 @@
     dropped    versions that are not, or no more, to be found and may have documents in the lexical index
     segment    one row a pair of vector files (vectors.py): whose encoder's they are, and how many rows count
     vector     which rows of a segment are a version's, one a chunk
-    seal       a digest of all that is kept of a version; one without it is damaged, and read anew (soundness.py)
+    seal       a digest of all that is kept of a version; one without it is damaged, and read anew (integrity.py)
 
 Only a manifest makes a version visible. The lexical index is written first and this database last, in one
 transaction a batch, so a batch is seen whole or not at all and the lexical index may be ahead of this database but is
@@ -32,7 +32,7 @@ frequencies must be those of what is visible. They are written again from what i
 Who imports whom is counted when a run has looked at the whole layer, and written with the generation it raises;
 `counted` of the layer is that generation. Saves of single files leave the counts as they are.
 
-The database is disposable: where its version is another than SCHEMA it is built anew beside the old one (place.py).
+The database is disposable: where its version is another than SCHEMA it is built anew beside the old one (folders.py).
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Access(NamedTuple):
     session: str
 
 
-class Accessed(NamedTuple):
+class FileAccess(NamedTuple):
     """The accesses to one file."""
 
     last: float
@@ -63,13 +63,13 @@ class SessionStore:
             rows = database.execute("SELECT * FROM session ORDER BY active DESC, id LIMIT ?", (most,)).fetchall()
         return [_session(row) for row in rows]
 
-    def accessed(self, now: float) -> dict[str, Accessed]:
+    def accesses(self, now: float) -> dict[str, FileAccess]:
         """Every file that was opened lately: when last, and how often in the last seven days."""
         with self._memory.reading() as database:
             rows = database.execute(
                 "SELECT path, max(at), total(at > ?) FROM access GROUP BY path", (now - WEEK_S,)
             ).fetchall()
-        return {path: Accessed(last, int(count)) for path, last, count in rows}
+        return {path: FileAccess(last, int(count)) for path, last, count in rows}
 
 
 def _values(row: SessionRow) -> tuple[object, ...]:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from codecairn.cache import Cache
 from codecairn.embed.encoder import Row, Rows, cosines
-from codecairn.store.segments import Placed, Segment
+from codecairn.store.vector_segments import Placement, Segment
 
 _GRACE_S = 60.0
 _SUM_BYTES = 4
@@ -64,9 +64,9 @@ class VectorFiles:
                 file.flush()
                 os.fsync(file.fileno())
 
-    def copy(self, segment: Segment, placed: Sequence[Placed], to: VectorFiles, new: Segment) -> list[Placed]:
+    def copy(self, segment: Segment, placed: Sequence[Placement], to: VectorFiles, new: Segment) -> list[Placement]:
         """Copy the rows of these versions behind the last one of another segment; returns where they stand there."""
-        rows, moved, at = self.rows(segment), list[Placed](), new.rows
+        rows, moved, at = self.rows(segment), list[Placement](), new.rows
         for part in (placed[first : first + _SLICE] for first in range(0, len(placed), _SLICE)):
             taken = [rows[each.first : each.first + each.rows] for each in part]
             to.write(new._replace(rows=at), np.concatenate(taken))
@@ -95,7 +95,7 @@ class VectorFiles:
             return not segment.rows
         return all(sizes[suffix] >= segment.rows * width for suffix, width in widths.items())
 
-    def damaged(self, segment: Segment) -> npt.NDArray[np.intp]:
+    def find_damage(self, segment: Segment) -> npt.NDArray[np.intp]:
         """The rows that are not what was written, in order; of a segment that is whole."""
         rows, signs = self.rows(segment), self.signs(segment)
         sums = self._map(segment, "sums", _SUM_BYTES)
@@ -131,10 +131,10 @@ _sums: Cache[tuple[object, int], npt.NDArray[np.int64]] = Cache(
 _PLACED_BYTES = 400
 
 
-class Field:
+class VectorField:
     """The vectors of the versions that a view shows."""
 
-    def __init__(self, files: VectorFiles, segment: Segment, placed: Sequence[Placed]) -> None:
+    def __init__(self, files: VectorFiles, segment: Segment, placed: Sequence[Placement]) -> None:
         # An empty file has a place and no rows: the row that stands there is the next file's.
         ordered = sorted((each for each in placed if each.rows), key=lambda each: each.first)
         self.dimensions = segment.dimensions
@@ -209,7 +209,7 @@ class Field:
         return found
 
     @property
-    def held_bytes(self) -> int:
+    def memory_bytes(self) -> int:
         """Memory that it takes besides the mapped files."""
         return int(self._hidden.nbytes) + _PLACED_BYTES * len(self._ordered)
 

@@ -20,17 +20,17 @@ import msgspec
 
 from codecairn.cache import Cache
 from codecairn.cancel import Cancel
+from codecairn.store.database import IndexStore
 from codecairn.store.documents import Documents
-from codecairn.store.index import IndexStore
+from codecairn.store.file_version import CHUNK_COLUMNS, SYMBOL_COLUMNS, ChunkRow, SymbolRow, decompress, lines_of
+from codecairn.store.integrity import reading_version
 from codecairn.store.layers import BASE, WORKING_TREE, Layer, layer_in, shows_through
 from codecairn.store.lexical import Lexical
 from codecairn.store.schema import GONE
-from codecairn.store.segments import segments_in, visible_in
-from codecairn.store.soundness import reading_version
-from codecairn.store.version import CHUNK_COLUMNS, SYMBOL_COLUMNS, ChunkRow, SymbolRow, lines_of, unpacked
+from codecairn.store.vector_segments import segments_in, visible_in
 
 if TYPE_CHECKING:
-    from codecairn.store.vectors import Field
+    from codecairn.store.vectors import VectorField
 
 
 class FileRow(NamedTuple):
@@ -218,7 +218,7 @@ class View:
 
     def _unpack(self, file: int, part: str) -> bytes:
         with reading_version(self._database, file):
-            return unpacked(self._part(file, part))
+            return decompress(self._part(file, part))
 
     def _part(self, file: int, part: str) -> Any:
         ((found,),) = self._execute(f"SELECT {part} FROM body WHERE file = ?", (file,)).fetchall()  # noqa: S608 - our own names
@@ -238,7 +238,7 @@ class View:
             self._symbols[file] = [SymbolRow(*row) for row in rows]
         return self._symbols[file]
 
-    def named(self, name: str) -> list[tuple[FileRow, SymbolRow]]:
+    def symbols_named(self, name: str) -> list[tuple[FileRow, SymbolRow]]:
         """Every visible symbol of this name, whatever its case."""
         rows = self._execute(
             f"SELECT file.id, manifest.path, language, package, lines, {_SYMBOL_FIELDS} FROM symbol "  # noqa: S608
@@ -259,7 +259,7 @@ class View:
         (row,) = self._execute(f"{_CHUNKS} AND number = ?", (file, number)).fetchall()
         return ChunkRow(*row)
 
-    def meet(self, places: Sequence[tuple[int, int]]) -> None:
+    def prefetch(self, places: Sequence[tuple[int, int]]) -> None:
         """Read these chunks, as far as they are visible, with their files and symbols: one question, not hundreds."""
         rows = self._execute(self._meeting, (msgspec.json.encode(places).decode(),))
         for row in rows:
@@ -314,7 +314,7 @@ class View:
         return hits[:most]
 
     def _visible_hits(self, hits: list[Hit]) -> list[Hit]:
-        self.meet([(hit.file, hit.number) for hit in hits])
+        self.prefetch([(hit.file, hit.number) for hit in hits])
         return [hit for hit in hits if self.file(hit.file) is not None]
 
     def frequency(self, term: str) -> int:
@@ -325,9 +325,9 @@ class View:
         """The versions in whose text an identifier stands as it is written; not each of them is visible."""
         return sorted(self._documents.using(identifier))
 
-    def field(self, encoder: str) -> Field | None:
+    def field(self, encoder: str) -> VectorField | None:
         """The vectors that an encoder made of what is visible; None where it made none, or they are lost."""
-        from codecairn.store.vectors import Field, VectorFiles  # noqa: PLC0415 - numpy, for who asks by meaning
+        from codecairn.store.vectors import VectorField, VectorFiles  # noqa: PLC0415 - numpy, for who asks by meaning
 
         segment = next((each for each in segments_in(self._database) if each.encoder == encoder), None)
         if segment is None:
@@ -335,13 +335,13 @@ class View:
         placed = visible_in(self._database, segment, self._visible)
         shown = [rows for path, rows in placed if not self.is_blocked(path)]
         try:
-            return Field(VectorFiles(self._folder / "vectors"), segment, shown)
+            return VectorField(VectorFiles(self._folder / "vectors"), segment, shown)
         except (OSError, ValueError):  # the next run makes them again
             return None
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenIndex:
     """The stores of one index."""
 
     folder: Path
@@ -349,16 +349,16 @@ class Opened:
     lexical: Lexical
 
     @classmethod
-    def at(cls, folder: Path) -> Opened:
+    def at(cls, folder: Path) -> OpenIndex:
         return cls(folder, IndexStore(folder), Lexical(folder / "lexical"))
 
     @classmethod
-    def create(cls, folder: Path) -> Opened:
+    def create(cls, folder: Path) -> OpenIndex:
         return cls(folder, IndexStore.create(folder), Lexical.create(folder / "lexical"))
 
 
 @contextmanager
-def viewing(
+def open_view(
     store: IndexStore, lexical: Lexical, root: str, is_blocked: Callable[[str], bool], ref: int | None = None
 ) -> Iterator[View | None]:
     """The newest generation of a folder's layer, or of a ref's by its number, less what may not be shown; None where

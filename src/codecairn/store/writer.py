@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from codecairn.store.index import Entry, IndexStore
+from codecairn.store.database import Entry, IndexStore
+from codecairn.store.file_version import CHUNK_COLUMNS, SYMBOL_COLUMNS, FileVersion
+from codecairn.store.integrity import TABLES_OF_A_VERSION, seal
 from codecairn.store.layers import WORKING_TREE, Layer, layer_in
-from codecairn.store.segments import Placed, Segment, add_rows
-from codecairn.store.soundness import TABLES_OF_A_VERSION, seal
-from codecairn.store.version import CHUNK_COLUMNS, SYMBOL_COLUMNS, FileVersion
+from codecairn.store.vector_segments import Placement, Segment, add_rows
 
 _KEPT_UNNAMED_S = 86_400.0
-Vectors = tuple[Segment, list[Placed]] | None
+Vectors = tuple[Segment, list[Placement]] | None
 """Where the vectors of versions stand that are written with them."""
 
 
@@ -62,10 +62,10 @@ class IndexWriter:
             insert_versions(database, content)
             before: set[int] = set()
             for entry in content.entries:
-                before |= named_at(database, layer, entry.path)
+                before |= file_at(database, layer, entry.path)
                 write_entry(database, layer, entry)
             for path in content.removed:
-                before |= named_at(database, layer, path)
+                before |= file_at(database, layer, path)
                 database.execute("DELETE FROM manifest WHERE layer = ? AND path = ?", (layer, path))
             mark_unnamed(database, before)
             database.execute("UPDATE layer SET generation = generation + 1 WHERE id = ?", (layer,))
@@ -78,7 +78,7 @@ class IndexWriter:
                 _write_importers(database, layer, importers)
             set_facts(database, layer, facts)
 
-    def searchable(self, ids: Iterable[int]) -> None:
+    def mark_searchable(self, ids: Iterable[int]) -> None:
         with self.writing() as database:
             for each in ids:
                 database.execute("UPDATE file SET searchable = 1 WHERE id = ?", (each,))
@@ -92,7 +92,7 @@ class IndexWriter:
             database.executemany("INSERT OR IGNORE INTO dropped VALUES (?)", ids)
             return [row[0] for row in database.execute("SELECT file FROM dropped")]
 
-    def retired(self, ids: Iterable[int]) -> None:
+    def forget_retired(self, ids: Iterable[int]) -> None:
         with self.writing() as database:
             database.executemany("DELETE FROM dropped WHERE file = ?", ((each,) for each in ids))
 
@@ -163,7 +163,7 @@ def insert_versions(database: sqlite3.Connection, content: Content) -> None:
     seal(database, [each.id for each in ordered])
 
 
-def named_at(database: sqlite3.Connection, layer: int, path: str) -> set[int]:
+def file_at(database: sqlite3.Connection, layer: int, path: str) -> set[int]:
     row = database.execute("SELECT file FROM manifest WHERE layer = ? AND path = ?", (layer, path)).fetchone()
     return {row[0]} if row and row[0] is not None else set()
 

@@ -1,6 +1,6 @@
 """The registry. A tool is one decorated function:
 
-    @tool(family="history", markdown=render.commit_list)
+    @tool(family="history", markdown=history_text.commit_list)
     def git_log(call: Call, *, filePath: Annotated[str | None, Meta(description="…")] = None, …) -> CommitList:
         '''When to use it, in the words a client will read.'''
 
@@ -26,7 +26,7 @@ from codecairn import redact
 from codecairn.cancel import Cancel
 from codecairn.connection import Connection
 from codecairn.errors import CairnError, RateLimited
-from codecairn.index.standing import LIVE, standing
+from codecairn.index.status import LIVE, index_status
 from codecairn.memory.sessions import Sessions
 from codecairn.metrics import Metrics
 from codecairn.paths import printable
@@ -35,7 +35,7 @@ from codecairn.reading import Printer
 from codecairn.reading.records import print_record
 from codecairn.tools import schema
 from codecairn.tools.cursor import MOVED, SEAL, Cursors, with_remark
-from codecairn.tools.families import FAMILIES, Form, Reply, reading_error
+from codecairn.tools.families import FAMILIES, AnswerForm, ToolReply, reading_error
 
 log = logging.getLogger("codecairn.call")
 
@@ -67,7 +67,7 @@ class Call:
     def project_in(self, arguments: Mapping[str, Any], param: str) -> Project:
         """The project that a call's arguments name, else the current one; raises where it may not be asked."""
         named = arguments.get(param)
-        return self.projects.named(named, param=param) if named and isinstance(named, str) else self.project
+        return self.projects.project_at(named, param=param) if named and isinstance(named, str) else self.project
 
     def ref_for(self, project: Project, ref: str | None) -> str | None:
         """The ref asked for, else the connection's; None for the working tree."""
@@ -122,7 +122,7 @@ class Tool:
         return schema.of_params(self.params)
 
     @cached_property
-    def advertised_input_schema(self) -> dict[str, Any]:
+    def short_input_schema(self) -> dict[str, Any]:
         return schema.shallow_params(self.input_schema)
 
     @cached_property
@@ -131,7 +131,7 @@ class Tool:
         return schema.of_output(self.returns, FAMILIES[self.family])
 
     @cached_property
-    def advertised_output_schema(self) -> dict[str, Any]:
+    def short_output_schema(self) -> dict[str, Any]:
         return schema.shallow(self.output_schema)
 
     @property
@@ -144,7 +144,7 @@ class Tool:
         }
 
     @property
-    def advertised_annotations(self) -> dict[str, Any]:
+    def short_annotations(self) -> dict[str, Any]:
         """Less what the protocol takes for granted: whether it destroys or repeats is asked only of what writes."""
         granted = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
         asked = granted.keys() - ({"destructiveHint", "idempotentHint"} if self.read_only else set())
@@ -173,7 +173,7 @@ class Registry:
         """By tool name, or by the slashed name of a bare method."""
         return self.tools.get(name) or self.methods.get(name)
 
-    def call(self, tool: Tool, call: Call, arguments: Arguments) -> Reply:
+    def call(self, tool: Tool, call: Call, arguments: Arguments) -> ToolReply:
         """Answer a call; it is noted in its session, timed and counted, whatever comes of it."""
         began = time.perf_counter()
         log.debug("%s called on %s", tool.name, call.connection.id)
@@ -219,11 +219,11 @@ def standard(selection: tuple[str, ...] = ()) -> Registry:
     return registry
 
 
-def _answer(tool: Tool, call: Call, arguments: Arguments) -> Reply:
+def _answer(tool: Tool, call: Call, arguments: Arguments) -> ToolReply:
     """Validate, limit and invoke. This is the edge with the one broad except: what the tool raised becomes its family's
     error; a bug is logged and said."""
     try:
-        given = msgspec.structs.asdict(schema.validated(tool.params, arguments))
+        given = msgspec.structs.asdict(schema.validate(tool.params, arguments))
         if tool.per_minute is not None:
             call.connection.count(tool.name, tool.per_minute)
         wanted_format = given.pop("format") if tool.markdown else None
@@ -260,13 +260,13 @@ def _cursors(tool: Tool, call: Call, given: dict[str, Any]) -> Cursors:
     return Cursors.of(tool.name, ascii(str(project.root)), ref, others)
 
 
-def _form(tool: Tool, call: Call, wanted: str | None, params: Mapping[str, Any]) -> Form:
+def _form(tool: Tool, call: Call, wanted: str | None, params: Mapping[str, Any]) -> AnswerForm:
     if wanted == "json":
-        return Form(params, tool.fit)
-    return Form(params, tool.fit, tool.markdown, tool.reading if call.answers != "json" else None)
+        return AnswerForm(params, tool.fit)
+    return AnswerForm(params, tool.fit, tool.markdown, tool.reading if call.answers != "json" else None)
 
 
-def _failure(tool: Tool, call: Call, arguments: Arguments, error: CairnError) -> Reply:
+def _failure(tool: Tool, call: Call, arguments: Arguments, error: CairnError) -> ToolReply:
     reply = FAMILIES[tool.family].failure(error, tool.name, _metadata(tool, call, arguments))
     return reply if call.answers == "json" else reading_error(reply)
 
@@ -286,7 +286,7 @@ def _look(tool: Tool, call: Call, given: Mapping[str, Any], ref: str | None) -> 
     """How the index stands; None where that cannot be learnt, since an error must not be hidden behind another."""
     try:
         project = call.project_in(given, tool.root_param)
-        return standing(project.index, call.cancel, call.ref_for(project, ref)).metadata()
+        return index_status(project.index, call.cancel, call.ref_for(project, ref)).metadata()
     except CairnError:
         return None
     except Exception:
@@ -294,7 +294,7 @@ def _look(tool: Tool, call: Call, given: Mapping[str, Any], ref: str | None) -> 
         return None
 
 
-def _note(tool: Tool, call: Call, arguments: Arguments, reply: Reply) -> None:
+def _note(tool: Tool, call: Call, arguments: Arguments, reply: ToolReply) -> None:
     """Note an answer in its session, behind the call: nothing that goes wrong there is the caller's. A command is no
     connection, and has none."""
     if reply.error is None and call.door != "cli":
@@ -302,7 +302,7 @@ def _note(tool: Tool, call: Call, arguments: Arguments, reply: Reply) -> None:
         call.registry.sessions.note(call.connection, call.projects, tool.name, given.get(tool.root_param), given)
 
 
-def _record(tool: Tool, call: Call, arguments: Arguments, reply: Reply, elapsed_ms: float) -> None:
+def _record(tool: Tool, call: Call, arguments: Arguments, reply: ToolReply, elapsed_ms: float) -> None:
     """Count and log a call, also one that was refused."""
     kind = reply.error.kind if reply.error else None
     most_ms = tool.slow_ms(arguments) if callable(tool.slow_ms) else tool.slow_ms
@@ -312,7 +312,7 @@ def _record(tool: Tool, call: Call, arguments: Arguments, reply: Reply, elapsed_
     facts = {
         "tool": tool.name, "door": call.door, "connection": call.connection.id, "success": reply.error is None,
         "duration": round(elapsed_ms, 2), "size": len(reply.text), "error": kind,
-        "arguments": redact.masked_arguments(_loggable(tool, arguments)), **({} if count is None else {"found": count}),
+        "arguments": redact.mask_arguments(_loggable(tool, arguments)), **({} if count is None else {"found": count}),
     }  # fmt: skip
     log.log(logging.WARNING if slow else logging.INFO, "%s", tool.name, extra={"call": facts})
 

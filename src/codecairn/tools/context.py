@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from codecairn.errors import EmptyQuery
-from codecairn.links import Linked, linked
-from codecairn.memory.search import Asked, Found, Searched, search_context
+from codecairn.links import LinkedProjects, linked_projects
+from codecairn.memory.search import ContextHit, ContextQuestion, ContextResults, search_context
 from codecairn.project import Project
 from codecairn.tools import Call, context_text, tool
 from codecairn.tools.inquiry import Inquiry, Ref, UnlistedRoot, inquire, look, project_of
-from codecairn.types import Wire
+from codecairn.types import CamelStruct
 
 _SHORTEST_QUERY, _LONGEST_QUERY = 3, 500
 _NOTHING_IN_COMMON = "type keeps discoveries and chunkType keeps code: together they leave nothing."
@@ -21,7 +21,7 @@ _NOTHING_IN_COMMON = "type keeps discoveries and chunkType keeps code: together 
 ChunkType = Literal["function", "class", "method", "interface", "type"]
 
 
-class Factors(Wire, frozen=True, kw_only=True):
+class Factors(CamelStruct, frozen=True, kw_only=True):
     """final = 1 − (1 − semantic)^(recency × module × frequency)"""
 
     semantic_score: float
@@ -31,7 +31,7 @@ class Factors(Wire, frozen=True, kw_only=True):
     final_score: float
 
 
-class ContextResult(Wire, frozen=True, kw_only=True):
+class ContextResult(CamelStruct, frozen=True, kw_only=True):
     id: str
     type: str
     content: str
@@ -84,7 +84,7 @@ def context_search(
     began = time.perf_counter()
     if len(query.strip()) < _SHORTEST_QUERY:
         raise EmptyQuery("Query must be at least 3 characters", param="query", reason="shorter than 3 characters")
-    asked = Asked(
+    asked = ContextQuestion(
         query, limit, type, (module or "").strip(), tuple(chunkType or ()), frozenset(call.connection.recent_files)
     )
     own, sessions = project_of(call, workspace), call.registry.sessions
@@ -104,20 +104,22 @@ def context_search(
     )  # fmt: skip
 
 
-def _scope(call: Call, project: Project, scope: str) -> Linked:
+def _scope(call: Call, project: Project, scope: str) -> LinkedProjects:
     """The projects to search besides the current one."""
     if scope == "current":
-        return Linked()
-    found = linked(project, call.projects)
-    return found if found.projects or found.warnings else Linked(warnings=["No projects are linked to this one."])
+        return LinkedProjects()
+    found = linked_projects(project, call.projects)
+    return (
+        found if found.projects or found.warnings else LinkedProjects(warnings=["No projects are linked to this one."])
+    )
 
 
-def _metadata(project: Project, found: Searched, warnings: list[str]) -> dict[str, Any]:
+def _metadata(project: Project, found: ContextResults, warnings: list[str]) -> dict[str, Any]:
     is_cut = found.is_capped or len(found.results) < found.total
     return Inquiry(project, found.stands).metadata([*found.warnings, *warnings], is_cut=is_cut)
 
 
-def _result(found: Found, now: float) -> ContextResult:
+def _result(found: ContextHit, now: float) -> ContextResult:
     boosts, stands = found.boosts, found.verdict
     return ContextResult(
         id=found.id, type=found.type, content=found.content, module=found.module, session=found.session,

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from codecairn.budget import ORDINARY_COUNT, characters
-from codecairn.memory.boosts import DIGITS, TODAY, ago
-from codecairn.text import fenced, one_line
+from codecairn.memory.access_boosts import DIGITS, TODAY, ago
+from codecairn.text import code_fence, one_line
 
 _RULE = "\n\n---\n\n"
 _LONGEST_TITLE = 80
@@ -89,7 +89,7 @@ def _passage(each: Any, text: str) -> str:
     more = f"\n_From line {each.content_start_line}; there is more of it._" if each.content_cut else ""
     more = f"\n_… {cut:,} characters more_" if cut > 0 else more
     if each.source == "code":
-        return fenced(text, each.language) + more
+        return code_fence(text, each.language) + more
     return "\n".join(f"> {one_line(line)}".rstrip() for line in text.split("\n")) + more
 
 

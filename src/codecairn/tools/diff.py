@@ -9,14 +9,15 @@ from typing import Annotated, Any, NamedTuple
 from msgspec import Meta, Struct
 
 from codecairn.cache import Cache
-from codecairn.diff.changes import MISSING, Changed, Comparison
+from codecairn.diff.changed_files import MISSING, ChangedFiles, Comparison
 from codecairn.diff.hunks import hunk_lines
-from codecairn.diff.symbols import symbol_changes
-from codecairn.diff.values import ChangeType, FileStatus, Place, SymbolChange
-from codecairn.diff.values import FileChange as Compared
+from codecairn.diff.symbol_changes import symbol_changes
+from codecairn.diff.values import ChangeType, FileStatus, SymbolChange, SymbolPlace
+from codecairn.diff.values import VersionChange as Compared
 from codecairn.errors import MergeBaseFailed, OverlayNotReady, RefNotFound
-from codecairn.index.standing import LIVE, Standing
-from codecairn.names.filters import Filters, checked_path
+from codecairn.file_roles import is_test
+from codecairn.index.status import LIVE, IndexStatus
+from codecairn.names.filters import Filters, check_path
 from codecairn.names.kinds import SHORT_KINDS
 from codecairn.names.qualified import qualified_name
 from codecairn.parse.kinds import CALLABLE
@@ -26,18 +27,17 @@ from codecairn.resolve.engine import Engine
 from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.resolve.references import references_to
 from codecairn.resolve.values import Definition
-from codecairn.roles import is_test
 from codecairn.source.refs import default_branch, tip_of
-from codecairn.store.index import IndexStore
+from codecairn.store.database import IndexStore
 from codecairn.store.layers import Layer
 from codecairn.store.view import FileRow, View
 from codecairn.text import number_of
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.inquiry import Inquiry, Workspace, clamp, inquire, project_of
-from codecairn.tools.nearby import unmatched
-from codecairn.tools.readiness import Patience
 from codecairn.tools.references import symbol_around
+from codecairn.tools.suggestions import filters_without_files
+from codecairn.tools.waiting import CallPatience
 
 _MOST_CHANGES = 1000
 _UNINDEXED = -1
@@ -66,7 +66,7 @@ class SymbolRecord(Struct, frozen=True, kw_only=True):
     line_end: int
 
 
-class Lines(Struct, frozen=True):
+class LineSpan(Struct, frozen=True):
     start: int
     end: int
 
@@ -77,7 +77,7 @@ class ChangedSymbol(Struct, frozen=True, kw_only=True, omit_defaults=True):
     before: SymbolRecord | None
     after: SymbolRecord | None
     path: str
-    lines: Lines
+    lines: LineSpan
     moved_from: str | None = None
     renamed_from: str | None = None
     signature_changed: bool = False
@@ -122,10 +122,10 @@ def diff_context(
 ) -> DiffContext:
     """What a branch changed, by symbol, and who calls that. Use it to review; git_diff has the lines."""
     project = project_of(call, workspace)
-    filters = Filters(path_filter=checked_path(path_filter)) if path_filter else Filters()
+    filters = Filters(path_filter=check_path(path_filter)) if path_filter else Filters()
     offset = offset_of(cursor)
     limit, clamping = clamp(limit, _MOST_CHANGES)
-    patience = Patience(call)
+    patience = CallPatience(call)
     base = _side(call, project, base_ref or _default(call, project), patience)
     asked = head_ref or call.connection.refs.get(project.root) or "HEAD"
     head = _side(call, project, asked, patience)
@@ -134,7 +134,7 @@ def diff_context(
     files = [each for each in changed.files if _is_wanted(filters, each.path, each.old_path)]
     rows = [each for each in all_rows if _is_wanted(filters, *_paths(each))]
     if not files and head.has_calls:
-        clamping += head.inquiry.answer(lambda view: unmatched(view, filters)) or []
+        clamping += head.inquiry.answer(lambda view: filters_without_files(view, filters)) or []
     page = rows[offset : offset + limit]
     more = offset + limit < len(rows)
     at_base, is_base_whole = _callers(call, base, [each.before for each in page])
@@ -157,7 +157,7 @@ def diff_context(
     )
 
 
-_Comparison = tuple[Changed, list[SymbolChange]]
+_Comparison = tuple[ChangedFiles, list[SymbolChange]]
 _compared_commits: Cache[tuple[str, str, int, int, str], _Comparison] = Cache(
     "diff.comparisons", 10_000_000, lambda compared: _weight(*compared)
 )
@@ -167,7 +167,7 @@ _TREE_SHARE = 6
 _SYMBOL_BYTES, _ROW_BYTES = 700, 600
 
 
-def _weight(changed: Changed, rows: list[SymbolChange]) -> int:
+def _weight(changed: ChangedFiles, rows: list[SymbolChange]) -> int:
     versions = [side for file in changed.files for side in (file.before, file.after) if side is not None]
     texts = sum(_TREE_SHARE * len(each.text) + _SYMBOL_BYTES * len(each.symbols) for each in versions)
     return texts + _ROW_BYTES * (len(rows) + len(changed.files))
@@ -191,7 +191,7 @@ def _compare(call: Call, project: Project, parted: str, head: _RefSide) -> _Comp
     key = (str(head.store.path), parted, head.layer.id, head.layer.generation, head.layer.head)
     found = _compared_commits.get(key) if head.layer.name else None
     if found is None:
-        changed = Comparison(project.git, head.store, project.guard, parted, head.layer, call.cancel).changed()
+        changed = Comparison(project.git, head.store, project.guard, parted, head.layer, call.cancel).file_changes()
         found = changed, list(symbol_changes(changed.files, call.cancel))
         if head.layer.name:  # the working tree may have changed by the next call
             _compared_commits.put(key, found)
@@ -214,7 +214,7 @@ class _RefSide(NamedTuple):
         return self.layer.id != _UNINDEXED
 
 
-def _side(call: Call, project: Project, ref: str, patience: Patience) -> _RefSide:
+def _side(call: Call, project: Project, ref: str, patience: CallPatience) -> _RefSide:
     try:
         inquiry = inquire(call, project, ref, patience)
     except OverlayNotReady as error:
@@ -227,14 +227,14 @@ def _side(call: Call, project: Project, ref: str, patience: Patience) -> _RefSid
 
 def _as_git_has_it(call: Call, project: Project, ref: str, error: OverlayNotReady) -> _RefSide:
     """A ref that is still being indexed: its symbols can be compared, and who calls them is not known yet."""
-    opened = project.index.opened()
+    opened = project.index.open_index()
     like = opened.store.checkout(str(project.root)) if opened is not None else None
     if opened is None or like is None:
         raise error
     tip = tip_of(project.git, ref, call.cancel)
     layer = replace(like, id=_UNINDEXED, root="", name=tip.name, head=tip.commit, base=None, generation=0)
     note = f"{error.message}: its callers are not counted yet"
-    stands = Standing("syncing", "ready", "compatible", tip.name, opened, layer, [note])
+    stands = IndexStatus("syncing", "ready", "compatible", tip.name, opened, layer, [note])
     return _RefSide(Inquiry(project, stands, call.cancel), opened.store, layer)
 
 
@@ -266,7 +266,7 @@ class _Calls(NamedTuple):
     nearest: list[str]
 
 
-def _callers(call: Call, side: _RefSide, places: list[Place | None]) -> tuple[list[_Calls | None], bool]:
+def _callers(call: Call, side: _RefSide, places: list[SymbolPlace | None]) -> tuple[list[_Calls | None], bool]:
     """The calls of each symbol at a ref, and whether all were counted; None where the symbol is not there, cannot be
     called, or was not counted."""
 
@@ -282,7 +282,7 @@ def _callers(call: Call, side: _RefSide, places: list[Place | None]) -> tuple[li
     return side.inquiry.answer(answer) or ([None] * len(places), True)
 
 
-def _definition(view: View, place: Place) -> Definition | None:
+def _definition(view: View, place: SymbolPlace) -> Definition | None:
     row, file = place.symbol, view.file_at(place.version.path)
     if file is None or row.kind not in CALLABLE:
         return None
@@ -322,7 +322,7 @@ def _row(
         before=_record(change.before),
         after=_record(change.after),
         path=change.path,
-        lines=Lines(row.start_line, row.end_line),
+        lines=LineSpan(row.start_line, row.end_line),
         moved_from=change.moved_from,
         renamed_from=change.renamed_from,
         **change.difference._asdict(),
@@ -333,7 +333,7 @@ def _row(
     )
 
 
-def _record(place: Place | None) -> SymbolRecord | None:
+def _record(place: SymbolPlace | None) -> SymbolRecord | None:
     if place is None:
         return None
     version, row = place.version, place.symbol
@@ -357,7 +357,9 @@ def _file(change: Compared) -> ChangedFile:
     )
 
 
-def _metadata(base: Inquiry, head: Inquiry, changed: Changed, clamping: list[str], *, more: bool) -> dict[str, Any]:
+def _metadata(
+    base: Inquiry, head: Inquiry, changed: ChangedFiles, clamping: list[str], *, more: bool
+) -> dict[str, Any]:
     freshness = [head.stands.freshness, base.stands.freshness]
     lacking = sum(each.reason == MISSING for each in changed.files)
     warnings = [*dict.fromkeys([*base.stands.warnings, *head.stands.warnings]), *clamping]

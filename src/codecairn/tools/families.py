@@ -22,17 +22,17 @@ import msgspec
 
 from codecairn.budget import room_for
 from codecairn.errors import CairnError, InvalidInput
-from codecairn.index.standing import LIVE, Standing
-from codecairn.reading import Printer, Reading
+from codecairn.index.status import LIVE, IndexStatus
+from codecairn.reading import PrintContext, Printer
 from codecairn.reading.errors import print_error
 from codecairn.tools.cursor import SEAL, offset_of
-from codecairn.tools.cut import encoded, fitted
+from codecairn.tools.cutting import fit_fields, to_json
 
 Markdown = Callable[[Any, Mapping[str, Any]], str]
 
 
 @dataclass(frozen=True)
-class Form:
+class AnswerForm:
     """How one call's value becomes text: for reading where there is a printer, as Markdown, else as JSON."""
 
     params: Mapping[str, Any]
@@ -40,22 +40,22 @@ class Form:
     markdown: Markdown | None = None
     printer: Printer | None = None
 
-    def fitted(self, value: Any, fields: dict[str, Any]) -> dict[str, Any]:
+    def cut(self, value: Any, fields: dict[str, Any]) -> dict[str, Any]:
         """The value as far as an answer has room for it."""
         if self.fit is None:
-            return fitted(fields, self.params)
+            return fit_fields(fields, self.params)
         cut: dict[str, Any] = msgspec.to_builtins(self.fit(value, room_for(fields, self.params)))
         return cut
 
     def text_of(self, value: Any, fields: dict[str, Any], structured: dict[str, Any]) -> str:
         if self.printer is not None:
             return self.printer(fields, self._reading(fields))
-        return self.markdown(value, self.params) if self.markdown is not None else encoded(structured)
+        return self.markdown(value, self.params) if self.markdown is not None else to_json(structured)
 
-    def _reading(self, fields: dict[str, Any]) -> Reading:
+    def _reading(self, fields: dict[str, Any]) -> PrintContext:
         seal, place = self.params.get(SEAL, str), self.params.get("cursor")
         offset = offset_of(place) if place and place.isdigit() else 0
-        return Reading(self.params, room_for(fields, self.params), cursor=seal, offset=offset)
+        return PrintContext(self.params, room_for(fields, self.params), cursor=seal, offset=offset)
 
 
 class RpcError(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ class RpcError(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class Reply:
+class ToolReply:
     """An answer before a door has framed it."""
 
     text: str
@@ -117,7 +117,7 @@ class RefsError(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Metadata = dict[str, Any]
-NOT_INDEXED: Metadata = Standing("stale", "not_indexed", "not_indexed", LIVE).metadata()
+NOT_INDEXED: Metadata = IndexStatus("stale", "not_indexed", "not_indexed", LIVE).metadata()
 """True while no index exists; a tool that answers from an index says its own."""
 
 
@@ -139,14 +139,14 @@ class Family:
         """Properties the envelope adds to every value, as schemas."""
         return {"metadata": {"type": "object"}} if self.has_metadata else {}
 
-    def success(self, value: Any, form: Form) -> Reply:
+    def success(self, value: Any, form: AnswerForm) -> ToolReply:
         fields = {**({"metadata": NOT_INDEXED} if self.has_metadata else {}), **msgspec.to_builtins(value)}
-        structured = form.fitted(value, fields)
-        return Reply(form.text_of(value, fields, structured), fields, structured)
+        structured = form.cut(value, fields)
+        return ToolReply(form.text_of(value, fields, structured), fields, structured)
 
-    def failure(self, error: CairnError, tool: str, metadata: Metadata | None) -> Reply:
+    def failure(self, error: CairnError, tool: str, metadata: Metadata | None) -> ToolReply:
         said = self.fault(error, tool, metadata)
-        return Reply(_prose(error) if self.is_prose else encoded(said), said, said, error, self.is_rpc_error)
+        return ToolReply(_prose(error) if self.is_prose else to_json(said), said, said, error, self.is_rpc_error)
 
 
 def rpc_error(error: CairnError) -> RpcError:
@@ -211,7 +211,7 @@ FAMILIES: dict[str, Family] = {
 }
 
 
-def reading_error(reply: Reply) -> Reply:
+def reading_error(reply: ToolReply) -> ToolReply:
     """An error said for reading; those that are prose already stay as they are."""
     assert reply.error is not None
     return reply if not reply.text.startswith("{") else replace(reply, text=print_error(reply.error))

@@ -11,23 +11,23 @@ from msgspec import Meta, Struct, structs
 
 from codecairn.budget import characters
 from codecairn.errors import CairnError, OverlayNotReady, ParseFailed, RefNotFound
-from codecairn.files.read import FileText, extent_of, numbered, read_at, read_here
-from codecairn.index.standing import LIVE
+from codecairn.file_roles import main_role
+from codecairn.files.read import FileText, extent_of, number_lines, read_at, read_here
+from codecairn.index.status import LIVE
 from codecairn.parse.deadline import SlowParse
-from codecairn.parse.tags import Imports, extract, imports_in
+from codecairn.parse.extract import Imports, extract, imports_in
 from codecairn.paths import module_name
 from codecairn.project import Project
 from codecairn.reading.files import print_file
-from codecairn.resolve.importers import imported
+from codecairn.resolve.file_imports import files_of_imports
 from codecairn.resolve.rules import rules_of
-from codecairn.roles import main_role
 from codecairn.source.refs import resolve
 from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
-from codecairn.tools.cut import encoded
+from codecairn.tools.cutting import to_json
 from codecairn.tools.inquiry import Inquiry, Ref, UnlistedRoot, inquire, project_of
-from codecairn.tools.nearby import suggesting_paths
-from codecairn.tools.outline import OutlineSymbol, nested_symbols
+from codecairn.tools.outline import OutlineSymbol, nest_symbols
+from codecairn.tools.suggestions import suggest_paths
 
 _MOST_DEPENDENCIES = 200
 _MOST_CHARACTERS = 500_000
@@ -95,7 +95,7 @@ def read_file(
     """A file of any branch; a long one by its outline and in pages. Use it when you know the path."""
     project = project_of(call, workspace)
     reader = _Reader(call, project, ref, commit_for(call, project, ref))
-    with suggesting_paths(project, path, call.cancel, reader.commit):
+    with suggest_paths(project, path, call.cancel, reader.commit):
         file = reader.read(path)
     extent = extent_of(file, startLine, endLine)
     shown = file.lines[extent.first - 1 : extent.last]
@@ -105,7 +105,8 @@ def read_file(
     is_long = not is_part and len(file.text) > characters(asked=includeDeps)
     return ReadFile(
         file=ReadText(
-            path=file.path, content=numbered(shown, extent.first) if lineNumbers else "".join(shown), size=file.size,
+            path=file.path, content=number_lines(shown, extent.first) if lineNumbers else "".join(shown),
+            size=file.size,
             lines=len(file.lines), language=file.language, encoding=None if file.encoding == "utf-8" else file.encoding,
             startLine=extent.first if is_part else None, endLine=extent.last if is_part else None,
         ),
@@ -119,13 +120,13 @@ def _outline(file: FileText) -> list[OutlineSymbol]:
     if file.grammar is None:
         return []
     try:
-        symbols = nested_symbols(extract(file.grammar, file.text.encode(), seconds=_PARSE_S).symbols)
+        symbols = nest_symbols(extract(file.grammar, file.text.encode(), seconds=_PARSE_S).symbols)
     except SlowParse:
         return []
-    if len(encoded(symbols)) <= _MOST_OUTLINE:
+    if len(to_json(symbols)) <= _MOST_OUTLINE:
         return symbols
     top = [structs.replace(each, children=[]) for each in symbols]
-    sizes = accumulate(len(encoded(each)) + 1 for each in top)
+    sizes = accumulate(len(to_json(each)) + 1 for each in top)
     return [each for each, size in zip(top, sizes, strict=True) if size <= _MOST_OUTLINE]
 
 
@@ -231,7 +232,7 @@ def _imports(file: FileText) -> Imports | None:
 
 def _resolve(view: View, row: FileRow, imports: Imports) -> tuple[list[str], list[str], list[str]]:
     """The paths that a file imports, the modules outside the project, and those of the project that are not there."""
-    found = imported(view, row, imports.names)
+    found = files_of_imports(view, row, imports.names)
     known = {each.module for each, files in found if files}
     outside = list(dict.fromkeys(each.module for each, _ in found if each.module not in known))
     paths = list(dict.fromkeys(file.path for _, files in found for file in files))

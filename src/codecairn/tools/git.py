@@ -14,10 +14,10 @@ from codecairn.history.blame import BlameQuery
 from codecairn.history.diff import DiffQuery
 from codecairn.history.log import LogQuery
 from codecairn.reading import Printer
-from codecairn.tools import Call, render, tool
+from codecairn.tools import Call, history_text, tool
 from codecairn.tools.cursor import Cursor
 from codecairn.tools.inquiry import UnlistedRoot, project_of
-from codecairn.tools.nearby import suggesting_paths
+from codecairn.tools.suggestions import suggest_paths
 from codecairn.types import Blame, CommitList, Diff
 
 # The bound is in the schema; breaking it is answered with the range itself rather than with the schema's words.
@@ -31,7 +31,7 @@ def _printer(form: type[Any], drawn: Callable[[Any, Mapping[str, Any]], str]) ->
     return lambda fields, reading: drawn(msgspec.convert(fields, form), reading.params)
 
 
-@tool(family="history", markdown=render.commit_list)
+@tool(family="history", markdown=history_text.commit_list)
 def git_log(
     call: Call,
     *,
@@ -47,12 +47,17 @@ def git_log(
     """Commits with their files. Use it to learn when and why something changed."""
     query = LogQuery(filePath, since, until, author, ref, maxCount, cursor)
     project = project_of(call, workspace)
-    with suggesting_paths(project, filePath, call.cancel):
+    with suggest_paths(project, filePath, call.cancel):
         found = history.log(project.git, project.guard, query, call.cancel)
     return history.commit_page(found, characters(asked=maxCount > ORDINARY_COUNT))
 
 
-@tool(family="history", markdown=render.blame, reading=_printer(Blame, render.blame_runs), fit=history.blame_page)
+@tool(
+    family="history",
+    markdown=history_text.blame,
+    reading=_printer(Blame, history_text.blame_runs),
+    fit=history.blame_page,
+)
 def git_blame(
     call: Call,
     *,
@@ -65,12 +70,12 @@ def git_blame(
     """Which commit wrote each line, through moves and copies. Use it on a line that looks odd."""
     query = BlameQuery(filePath, startLine, endLine, ref, _MOST_LINES if endLine is None else _MOST_LINES_ASKED)
     project = project_of(call, workspace)
-    with suggesting_paths(project, filePath, call.cancel):
+    with suggest_paths(project, filePath, call.cancel):
         found = history.blame(project.git, project.guard, query, call.cancel)
     return history.blame_page(found, MOST_CHARACTERS)
 
 
-@tool(family="history", markdown=render.diff, reading=_printer(Diff, render.diff_compared))
+@tool(family="history", markdown=history_text.diff, reading=_printer(Diff, history_text.diff_compared))
 def git_diff(
     call: Call,
     *,

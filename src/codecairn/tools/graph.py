@@ -20,8 +20,8 @@ from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.inquiry import Inquiry, Ref, Workspace, inquire, project_of
-from codecairn.tools.nearby import suggesting_names
-from codecairn.tools.references import NOT_ALL, ReferredSymbol, referred, weigh
+from codecairn.tools.references import NOT_ALL, ReferredSymbol, describe_symbol, weigh
+from codecairn.tools.suggestions import suggest_names
 from codecairn.tools.symbol_fields import symbol_fields
 from codecairn.tools.symbols import SymbolName, check_name
 
@@ -82,12 +82,12 @@ def get_call_graph(
 
     def answer(view: View) -> CallGraph:
         engine = Engine(view, call.cancel)
-        with suggesting_names(view, symbol_name):
+        with suggest_names(view, symbol_name):
             (root, _), *others = weigh(engine, meanings(engine, symbol_name))
         walk = Walk()
         edges = Calls(engine).walk(root, direction, depth, walk)
         graph = _graph(engine, root, walk, *_page(engine, edges, offset, limit), inquiry)
-        return structs.replace(graph, candidates=[referred(engine, each) for each, _ in others] or None)
+        return structs.replace(graph, candidates=[describe_symbol(engine, each) for each, _ in others] or None)
 
     return inquiry.require(answer, NoEdgesAvailable)
 
@@ -113,7 +113,7 @@ def _graph(
     met = dict.fromkeys([first, *(each for edge in page for each in (edge.caller, edge.callee))])
     ids = {node: number for number, node in enumerate(sorted(met, key=lambda each: abs(walk.depths[each])))}
     return CallGraph(
-        symbol=referred(engine, root),
+        symbol=describe_symbol(engine, root),
         nodes=[_node(engine, node, number, walk.depths[node]) for node, number in ids.items()],
         edges=[
             GraphEdge(

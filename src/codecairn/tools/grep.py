@@ -10,15 +10,15 @@ from msgspec import Meta, Struct
 
 from codecairn.errors import InvalidInput
 from codecairn.files.gitgrep import GitGrep
-from codecairn.files.grep import Engine, Found, Match, Query, Time, search
+from codecairn.files.grep import GrepEngine, GrepResult, Match, Query, Time, search
+from codecairn.files.re2_scan import Scan
 from codecairn.files.ripgrep import Ripgrep
-from codecairn.files.scan import Scan
 from codecairn.names.globs import path_matcher
 from codecairn.paths import printable
 from codecairn.project import Project
 from codecairn.reading.grep import print_grep
 from codecairn.source import process
-from codecairn.source.failures import listed
+from codecairn.source.git_errors import name_first_few
 from codecairn.source.refs import is_repository
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
@@ -101,16 +101,16 @@ def _row(each: Match) -> GrepMatch:
     )  # fmt: skip
 
 
-def _message(pattern: str, wanted: str | None, found: Found) -> str | None:
+def _message(pattern: str, wanted: str | None, found: GrepResult) -> str | None:
     count = f"{found.tally.searched:,}"
     stopped = f"Stopped after {TIMEOUT_S:g} s with at least {count} files searched. Narrow it by filePattern."
-    lacking = f"Not searched, as the repository lacks their content: {listed(found.tally.lacking)}"
+    lacking = f"Not searched, as the repository lacks their content: {name_first_few(found.tally.lacking)}"
     none = [] if found.total else [f"No matches found for pattern '{pattern}'{_no_file(wanted, found)}"]
     said = [*none, *([] if found.tally.is_whole else [stopped]), *([lacking] if found.tally.lacking else [])]
     return ". ".join(said) or None
 
 
-def _no_file(wanted: str | None, found: Found) -> str:
+def _no_file(wanted: str | None, found: GrepResult) -> str:
     is_empty = wanted is not None and not found.tally.searched and found.tally.is_whole
     return f": no file matches filePattern {printable(wanted or '')}" if is_empty else ""
 
@@ -131,7 +131,7 @@ def _query(pattern: str, wanted: str | None, *, caseSensitive: bool) -> Query:
     )  # fmt: skip
 
 
-def _engine(call: Call, project: Project, commit: str) -> Engine:
+def _engine(call: Call, project: Project, commit: str) -> GrepEngine:
     if commit:
         return GitGrep(project.git, project.guard, commit)
     is_here = is_repository(project.git, call.cancel) and not project.git.layout(call.cancel).bare

@@ -7,18 +7,18 @@ from typing import Literal
 from msgspec import field
 
 from codecairn import __version__
-from codecairn.catalog.check import loaded
+from codecairn.catalog.check import load_with_problems
 from codecairn.clock import timestamp
 from codecairn.errors import CairnError
 from codecairn.metrics import MetricsSnapshot
 from codecairn.project import Project
 from codecairn.tools import Call, tool
-from codecairn.types import Wire
+from codecairn.types import CamelStruct
 
 _MOST_PROBLEMS = 20
 
 
-class Health(Wire, frozen=True, kw_only=True, omit_defaults=True):
+class Health(CamelStruct, frozen=True, kw_only=True, omit_defaults=True):
     status: Literal["ok", "degraded"]
     timestamp: str
     version: str
@@ -30,7 +30,7 @@ def health_check(call: Call) -> Health:
     """Whether the server is up and has a project. Use it when another tool fails oddly."""
     project, problems = _project(call)
     if project is not None:
-        _, found = loaded(project.catalog, project.criteria)
+        _, found = load_with_problems(project.catalog, project.criteria)
         problems = _shorten([str(each) for each in found])
     return Health(
         status="ok" if project is not None else "degraded",

@@ -9,20 +9,20 @@ from msgspec import Meta, Struct
 
 from codecairn.clock import iso_seconds
 from codecairn.index.run import Options, Report
-from codecairn.index.standing import LIVE, Standing, files_now, standing
+from codecairn.index.status import LIVE, IndexStatus, files_now, index_status
 from codecairn.parse.language import languages
 from codecairn.project import Project
 from codecairn.reading.project import print_indexed, print_status
 from codecairn.source.refs import tip_of
-from codecairn.store import place
+from codecairn.store import folders
 from codecairn.store.layers import Layer
 from codecairn.store.lexical import size_of
 from codecairn.store.schema import SCHEMA
-from codecairn.store.view import Opened
+from codecairn.store.view import OpenIndex
 from codecairn.text import number_of
 from codecairn.tools import Call, tool
 from codecairn.tools.inquiry import Inquiry, UnlistedRoot, project_of
-from codecairn.tools.readiness import Progress
+from codecairn.tools.waiting import CallProgress
 
 _MOST_ERRORS = 100
 ProjectPath = Annotated[Annotated[str, Meta(min_length=1)] | None, Meta(description="Project root, absolute")]
@@ -77,9 +77,9 @@ def index_codebase(
     project = project_of(call, workspace, path)
     options, index = Options(include_tests, include_vendor), project.index
     tip = tip_of(project.git, ref, call.cancel) if ref not in (None, LIVE) else None
-    report = index.index(options, force=force_reindex, cancel=call.cancel, progress=Progress(call), ref=tip)
+    report = index.index(options, force=force_reindex, cancel=call.cancel, progress=CallProgress(call), ref=tip)
     index.settle(call.cancel)
-    inquiry = Inquiry(project, standing(index, call.cancel, tip.name if tip else None), call.cancel)
+    inquiry = Inquiry(project, index_status(index, call.cancel, tip.name if tip else None), call.cancel)
     errors = [FailedFile(file=file, error=why) for file, why in sorted({**report.broken, **report.failed}.items())]
     is_cut = len(errors) > _MOST_ERRORS
     return Indexed(
@@ -161,7 +161,7 @@ class Status(Struct, frozen=True, kw_only=True):
 def get_status(call: Call, *, path: ProjectPath = None, workspace: UnlistedRoot = None) -> Status:
     """What is indexed, how fresh, what was left out and why. Use it when a search misses something."""
     project = project_of(call, workspace, path)
-    stands = standing(project.index, call.cancel)
+    stands = index_status(project.index, call.cancel)
     progress = _progress(call, project, stands)
     if stands.layer is None or stands.opened is None:
         damaged = stands.schema in ("corrupt_manifest", "reindex_required")
@@ -178,7 +178,7 @@ def get_status(call: Call, *, path: ProjectPath = None, workspace: UnlistedRoot 
     )  # fmt: skip
 
 
-def _absence(stands: Standing) -> str:
+def _absence(stands: IndexStatus) -> str:
     if stands.indexing == "indexing":
         return "Project is being indexed for the first time; nothing can be searched yet."
     if stands.indexing == "failed" and stands.warnings:
@@ -186,7 +186,7 @@ def _absence(stands: Standing) -> str:
     return "Project not indexed. Run index_codebase to create index."
 
 
-def _progress(call: Call, project: Project, stands: Standing) -> IndexProgress | None:
+def _progress(call: Call, project: Project, stands: IndexStatus) -> IndexProgress | None:
     """How far the run under way has come, or how far the first one came before it was interrupted."""
     if (activity := project.index.activity) is not None:
         return IndexProgress(files_done=activity.done, files_total=activity.total)
@@ -198,7 +198,7 @@ def _progress(call: Call, project: Project, stands: Standing) -> IndexProgress |
     return IndexProgress(files_done=there, files_total=len(files_now(project.index, stands.layer, call.cancel)))
 
 
-def _presence(stands: Standing, files: int, progress: IndexProgress | None) -> str:
+def _presence(stands: IndexStatus, files: int, progress: IndexProgress | None) -> str:
     if stands.is_interrupted:
         of_all = f" of {progress.files_total}" if progress else ""
         return (
@@ -210,7 +210,7 @@ def _presence(stands: Standing, files: int, progress: IndexProgress | None) -> s
     return f"Project indexed successfully with {number_of(files, 'file')}"
 
 
-def _project(project: Project, stands: Standing) -> IndexedProject:
+def _project(project: Project, stands: IndexStatus) -> IndexedProject:
     assert stands.layer is not None
     assert stands.opened is not None
     return IndexedProject(
@@ -220,7 +220,7 @@ def _project(project: Project, stands: Standing) -> IndexedProject:
     )  # fmt: skip
 
 
-def _totals(project: Project, stands: Standing) -> StatusStatistics:
+def _totals(project: Project, stands: IndexStatus) -> StatusStatistics:
     layer, opened = stands.layer, stands.opened
     assert layer is not None
     assert opened is not None
@@ -237,12 +237,12 @@ def _totals(project: Project, stands: Standing) -> StatusStatistics:
     )  # fmt: skip
 
 
-def _as_text(opened: Opened, layer: Layer) -> int:
+def _as_text(opened: OpenIndex, layer: Layer) -> int:
     """How many of the indexed files are searched as text alone, since no grammar here is theirs."""
     return sum(count for name, count in opened.store.languages(layer.id).items() if name not in languages())
 
 
-def _health(stands: Standing, vectors: int = 0) -> StatusHealth:
+def _health(stands: IndexStatus, vectors: int = 0) -> StatusHealth:
     return StatusHealth(
         database_accessible=stands.has_database, embeddings_available=vectors > 0, fts_indexes_built=stands.has_text
     )
@@ -254,5 +254,5 @@ def project_id(project: Project) -> int:
 
 
 def index_size_mb(project: Project) -> float:
-    epoch = place.current_epoch(project.index.folder)
+    epoch = folders.current_epoch(project.index.folder)
     return round(size_of(epoch) / 1e6, 3) if epoch else 0.0

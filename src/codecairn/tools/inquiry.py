@@ -12,14 +12,14 @@ from msgspec import Meta
 
 from codecairn.cancel import Cancel
 from codecairn.errors import InvalidInput, NotFound, NotReady
-from codecairn.index.overlays import note_ref_use
-from codecairn.index.standing import Standing, standing
+from codecairn.index.ref_use import note_ref_use
+from codecairn.index.status import IndexStatus, index_status
 from codecairn.index.views import newest
 from codecairn.project import Project
 from codecairn.store.view import View
 from codecairn.tools import Call
-from codecairn.tools.readiness import Patience, await_files, await_ref, files_indexed, first_run_note, is_first_run
 from codecairn.tools.schema import UNLISTED
+from codecairn.tools.waiting import CallPatience, await_files, await_ref, files_indexed, first_run_note, is_first_run
 
 _Answer = TypeVar("_Answer")
 
@@ -35,7 +35,7 @@ class Inquiry:
     """A question to the index of one project at one ref, and how that index stands."""
 
     project: Project
-    stands: Standing
+    stands: IndexStatus
     cancel: Cancel = field(default_factory=Cancel)
 
     @property
@@ -98,14 +98,14 @@ def project_of(call: Call, workspace: str | None, path: str | None = None) -> Pr
         reason = "path and workspace are two names for the project root"
         raise InvalidInput(f"path and workspace differ: {reason}", param="workspace", reason=reason)
     if path is not None:
-        return call.projects.named(path, param="path")
-    return call.projects.named(workspace, param="workspace") if workspace else call.project
+        return call.projects.project_at(path, param="path")
+    return call.projects.project_at(workspace, param="workspace") if workspace else call.project
 
 
-def inquire(call: Call, project: Project, ref: str | None = None, patience: Patience | None = None) -> Inquiry:
+def inquire(call: Call, project: Project, ref: str | None = None, patience: CallPatience | None = None) -> Inquiry:
     """Ask about the given ref, else the connection's, else the working tree. Waits until that is indexed, though not
     for long; errors after this say how the index stands."""
-    asked, patience = call.ref_for(project, ref), patience or Patience(call)
+    asked, patience = call.ref_for(project, ref), patience or CallPatience(call)
     if asked is None:
         return _note(call, Inquiry(project, await_files(call, project, patience), call.cancel))
     return _note(call, Inquiry(project, await_ref(call, project, asked, patience), call.cancel))
@@ -118,7 +118,7 @@ def glance(call: Call, project: Project, ref: str | None = None) -> Inquiry:
 
 def look(call: Call, project: Project, ref: str | None = None) -> Inquiry:
     """Ask without waiting about a project that the call is not about: nothing is noted of it."""
-    return Inquiry(project, standing(project.index, call.cancel, call.ref_for(project, ref)), call.cancel)
+    return Inquiry(project, index_status(project.index, call.cancel, call.ref_for(project, ref)), call.cancel)
 
 
 def _note(call: Call, inquiry: Inquiry) -> Inquiry:

@@ -9,12 +9,13 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from codecairn.catalog import governance
 from codecairn.catalog import search as catalog_search
-from codecairn.catalog.entries import Catalog, Entry
-from codecairn.catalog.usage import KnownUsage, hotset, known_usage
+from codecairn.catalog.entries import Catalog, CheckedEntry
+from codecairn.catalog.usage import UsageCounts, hotset, read_usage
 from codecairn.clock import timestamp
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.types import (
+    CamelStruct,
     CatalogEntry,
     GateResult,
     GateSummary,
@@ -22,7 +23,6 @@ from codecairn.types import (
     PromptIssue,
     Requirement,
     ReviewSummary,
-    Wire,
 )
 
 FieldName = Literal[
@@ -38,7 +38,7 @@ class KnownEntry(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"
     source_hash: str
 
 
-class ProjectedEntry(Wire, frozen=True, kw_only=True):
+class ProjectedEntry(CamelStruct, frozen=True, kw_only=True):
     """An entry of which only some fields were asked for."""
 
     id: str
@@ -60,7 +60,7 @@ class ProjectedEntry(Wire, frozen=True, kw_only=True):
     last_used_at: str | UnsetType = UNSET
 
 
-class EntryPage(Wire, frozen=True, kw_only=True, omit_defaults=True):
+class EntryPage(CamelStruct, frozen=True, kw_only=True, omit_defaults=True):
     hash: str
     count: int
     items: list[CatalogEntry]
@@ -70,7 +70,7 @@ class EntryPage(Wire, frozen=True, kw_only=True, omit_defaults=True):
     warnings: list[str] = field(default_factory=list)
 
 
-class ProjectedPage(Wire, frozen=True, kw_only=True, omit_defaults=True):
+class ProjectedPage(CamelStruct, frozen=True, kw_only=True, omit_defaults=True):
     hash: str
     count: int
     items: list[ProjectedEntry]
@@ -79,23 +79,23 @@ class ProjectedPage(Wire, frozen=True, kw_only=True, omit_defaults=True):
     warnings: list[str] = field(default_factory=list)
 
 
-class EntryFound(Wire, frozen=True, kw_only=True, omit_defaults=True):
+class EntryFound(CamelStruct, frozen=True, kw_only=True, omit_defaults=True):
     hash: str
     item: CatalogEntry
     warnings: list[str] = field(default_factory=list)
 
 
-class EntryMissing(Wire, frozen=True, kw_only=True):
+class EntryMissing(CamelStruct, frozen=True, kw_only=True):
     not_found: Literal[True]
     hash: str
 
 
-class UpToDate(Wire, frozen=True, kw_only=True):
+class UpToDate(CamelStruct, frozen=True, kw_only=True):
     up_to_date: Literal[True]
     hash: str
 
 
-class EntryChanges(Wire, frozen=True, kw_only=True, omit_defaults=True):
+class EntryChanges(CamelStruct, frozen=True, kw_only=True, omit_defaults=True):
     hash: str
     added: list[CatalogEntry]
     updated: list[CatalogEntry]
@@ -103,57 +103,57 @@ class EntryChanges(Wire, frozen=True, kw_only=True, omit_defaults=True):
     warnings: list[str] = field(default_factory=list)
 
 
-class EntriesChanged(Wire, frozen=True, kw_only=True, omit_defaults=True):
+class EntriesChanged(CamelStruct, frozen=True, kw_only=True, omit_defaults=True):
     hash: str
     changed: list[CatalogEntry]
     warnings: list[str] = field(default_factory=list)
 
 
-class Review(Wire, frozen=True, kw_only=True):
+class Review(CamelStruct, frozen=True, kw_only=True):
     issues: list[PromptIssue]
     summary: ReviewSummary
 
 
-class PromptTooLong(Wire, frozen=True, kw_only=True):
+class PromptTooLong(CamelStruct, frozen=True, kw_only=True):
     truncated: Literal[True]
     message: str
     max: int
 
 
-class Drift(Wire, frozen=True, kw_only=True):
+class Drift(CamelStruct, frozen=True, kw_only=True):
     id: str
     expected: str
     actual: str
 
 
-class Integrity(Wire, frozen=True, kw_only=True):
+class Integrity(CamelStruct, frozen=True, kw_only=True):
     hash: str
     count: int
     issues: list[Drift]
     issue_count: int
 
 
-class UseCounted(Wire, frozen=True, kw_only=True):
+class UseCounted(CamelStruct, frozen=True, kw_only=True):
     id: str
     usage_count: int
     last_used_at: str
     hash: str
 
 
-class HotSet(Wire, frozen=True, kw_only=True):
+class HotSet(CamelStruct, frozen=True, kw_only=True):
     hash: str
     count: int
     limit: int
     items: list[HotEntry]
 
 
-class GateReport(Wire, frozen=True, kw_only=True):
+class GateReport(CamelStruct, frozen=True, kw_only=True):
     generated_at: str
     results: list[GateResult]
     summary: GateSummary
 
 
-class NotConfigured(Wire, frozen=True, kw_only=True):
+class NotConfigured(CamelStruct, frozen=True, kw_only=True):
     not_configured: Literal[True]
 
 
@@ -183,7 +183,7 @@ def instructions_get(
     if entry is None:
         return EntryMissing(not_found=True, hash=catalog.hash)
     usage = _usage(call)
-    return EntryFound(hash=catalog.hash, item=usage.joined(entry), warnings=usage.warnings)
+    return EntryFound(hash=catalog.hash, item=usage.with_usage(entry), warnings=usage.warnings)
 
 
 @tool(family="catalog", method="instructions/search")
@@ -216,12 +216,12 @@ def instructions_diff(
         added, updated, removed = catalog.changes_since({each.id: each.source_hash for each in known})
         return EntryChanges(
             hash=catalog.hash,
-            added=[usage.joined(entry) for entry in added],
-            updated=[usage.joined(entry) for entry in updated],
+            added=[usage.with_usage(entry) for entry in added],
+            updated=[usage.with_usage(entry) for entry in updated],
             removed=removed,
             warnings=usage.warnings,
         )
-    changed = [usage.joined(entry) for entry in catalog.entries.values()]
+    changed = [usage.with_usage(entry) for entry in catalog.entries.values()]
     return EntriesChanged(hash=catalog.hash, changed=changed, warnings=usage.warnings)
 
 
@@ -244,7 +244,7 @@ def integrity_verify(call: Call) -> Integrity:
     catalog = call.project.catalog.current()
     issues = [
         Drift(id=entry.value.id, expected=entry.stored_hash or "", actual=entry.value.source_hash)
-        for entry in catalog.drifted()
+        for entry in catalog.entries_with_drift()
     ]
     return Integrity(hash=catalog.hash, count=len(catalog.entries), issues=issues, issue_count=len(issues))
 
@@ -281,18 +281,18 @@ def gates_evaluate(call: Call) -> GateReport | NotConfigured:
     return GateReport(generated_at=timestamp(), results=results, summary=summary)
 
 
-def _usage(call: Call) -> KnownUsage:
-    return known_usage(lambda: call.project.memory)
+def _usage(call: Call) -> UsageCounts:
+    return read_usage(lambda: call.project.memory)
 
 
 def _page(
-    call: Call, catalog: Catalog, found: Sequence[Entry], cursor: str | None, limit: int | None,
+    call: Call, catalog: Catalog, found: Sequence[CheckedEntry], cursor: str | None, limit: int | None,
     fields: Sequence[FieldName] | None,
 ) -> EntryPage | ProjectedPage:  # fmt: skip
     call.sequence = catalog.hash
     start, usage = offset_of(cursor), _usage(call)
     chosen = found[start : start + limit] if limit is not None else found[start:]
-    end, items = start + len(chosen), [usage.joined(entry) for entry in chosen]
+    end, items = start + len(chosen), [usage.with_usage(entry) for entry in chosen]
     about: dict[str, Any] = {
         "hash": catalog.hash, "count": len(items), "total": len(found) if len(chosen) < len(found) else None,
         "next_cursor": str(end) if end < len(found) else None, "warnings": usage.warnings,

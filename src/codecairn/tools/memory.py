@@ -9,15 +9,15 @@ from msgspec import Meta, Struct
 
 from codecairn.errors import NotFound
 from codecairn.memory import discoveries
-from codecairn.memory.discoveries import LONGEST, SHORTEST, UNBOUND, Binding, Draft, Type
-from codecairn.memory.drift import Verdict, bound_to_file, bound_to_symbol, verdict
+from codecairn.memory.discoveries import LONGEST, SHORTEST, UNBOUND, DiscoveryBinding, Draft, Type
+from codecairn.memory.drift_check import Verdict, bind_to_file, bind_to_symbol, verdict
 from codecairn.paths import module_name
 from codecairn.reading.memory import print_forgotten, print_remembered
 from codecairn.store.discoveries import DiscoveryRow
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.inquiry import Inquiry, glance, inquire
-from codecairn.tools.nearby import suggesting_paths
+from codecairn.tools.suggestions import suggest_paths
 from codecairn.tools.symbols import LONGEST_NAME, check_name
 
 
@@ -66,14 +66,14 @@ def remember(
     when that changed."""
     project = call.project
     inquiry = inquire(call, project) if symbol is not None else glance(call, project)
-    with suggesting_paths(project, path, call.cancel):
+    with suggest_paths(project, path, call.cancel):
         binding = _binding(inquiry, path, symbol)
     inferred = module_name(binding.path, project.name) if binding.path else None
     session = call.registry.sessions.id_of(call.connection, project)
     draft = Draft(type, content, module or inferred, binding)
     row, action = discoveries.remember(project.discoveries, draft, session)
     return RememberedDiscovery(
-        action=action, message=_message(row, action), discovery=judged(inquiry, [row])[0],
+        action=action, message=_message(row, action), discovery=judge_discoveries(inquiry, [row])[0],
         metadata=inquiry.metadata(),
     )  # fmt: skip
 
@@ -90,7 +90,7 @@ def forget(
     return ForgottenDiscovery(forgotten=True, id=row.id, content=row.content, metadata=inquiry.metadata())
 
 
-def shown(row: DiscoveryRow, stands: Verdict | None) -> Discovery:
+def describe_discovery(row: DiscoveryRow, stands: Verdict | None) -> Discovery:
     return Discovery(
         id=row.id, type=row.type, content=row.content, module=row.module, session=row.session, date=row.updated,
         path=(stands and stands.path) or row.path, symbol=row.symbol, status=stands.status if stands else None,
@@ -98,26 +98,26 @@ def shown(row: DiscoveryRow, stands: Verdict | None) -> Discovery:
     )  # fmt: skip
 
 
-def _binding(inquiry: Inquiry, path: str | None, symbol: str | None) -> Binding:
+def _binding(inquiry: Inquiry, path: str | None, symbol: str | None) -> DiscoveryBinding:
     project = inquiry.project
     place = project.guard.inside(path) if path is not None else None
     if symbol is not None:
         check_name(symbol)
-        found = inquiry.answer(lambda view: bound_to_symbol(view, symbol, place, inquiry.cancel))
-        return found[0] if found else Binding(path=place, symbol=symbol, name=symbol)
+        found = inquiry.answer(lambda view: bind_to_symbol(view, symbol, place, inquiry.cancel))
+        return found[0] if found else DiscoveryBinding(path=place, symbol=symbol, name=symbol)
     if place is None:
         return UNBOUND
-    binding = bound_to_file(project.root, place)
+    binding = bind_to_file(project.root, place)
     if binding is None:
         raise NotFound(f"File not found: {place}", path=place, param="path")
     return binding
 
 
-def judged(inquiry: Inquiry, rows: Sequence[DiscoveryRow]) -> list[Discovery]:
+def judge_discoveries(inquiry: Inquiry, rows: Sequence[DiscoveryRow]) -> list[Discovery]:
     """Discoveries with how each stands, by the newest view there is; where there is none, as far as files tell."""
 
     def judge(view: View | None) -> list[Discovery]:
-        return [shown(row, verdict(row, view, inquiry.project.root)) for row in rows]
+        return [describe_discovery(row, verdict(row, view, inquiry.project.root)) for row in rows]
 
     found = inquiry.answer(judge)
     return found if found is not None else judge(None)

@@ -10,19 +10,19 @@ from msgspec import Meta, Struct, structs
 
 from codecairn.budget import characters
 from codecairn.errors import NotFound
+from codecairn.file_roles import PROSE
 from codecairn.names.kinds import SHORT_KINDS
-from codecairn.nearness import nearest_paths, suggestion
 from codecairn.parse.facts import Symbol
 from codecairn.paths import printable
 from codecairn.project import Project
 from codecairn.reading.outline import print_outline
-from codecairn.roles import PROSE
-from codecairn.store.version import SymbolRow
+from codecairn.store.file_version import SymbolRow
 from codecairn.store.view import FileRow, View
+from codecairn.suggestions import nearest_paths, suggestion
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.inquiry import Ref, Workspace, inquire, project_of
-from codecairn.tools.nearby import known_paths
+from codecairn.tools.suggestions import paths_in_view
 
 _AROUND_ROWS = 1_500
 """Characters of an answer that are no symbols."""
@@ -150,7 +150,7 @@ def _entry(each: SymbolRow | Symbol, children: list[OutlineSymbol]) -> OutlineSy
     )  # fmt: skip
 
 
-def nested_symbols(symbols: Sequence[Symbol]) -> list[OutlineSymbol]:
+def nest_symbols(symbols: Sequence[Symbol]) -> list[OutlineSymbol]:
     """The symbols of one parsed file as they stand in each other."""
     inside: dict[int, list[int]] = {}
     for number, each in enumerate(symbols):
@@ -260,7 +260,7 @@ def _unknown(view: View, project: Project, path: str) -> NotFound:
             f"{path} is not in the index: ignored by git or by the index's options, or newer than the index", path=path,
             state="not_indexed", remedy="Run index_codebase; if it stays out, read the file itself.",
         )  # fmt: skip
-    near = nearest_paths(path, known_paths(view))
+    near = nearest_paths(path, paths_in_view(view))
     return NotFound(
         f"No such file or folder: {printable(path)}", path=printable(path), state="unknown", near=near,
         remedy=suggestion(near) or None,

@@ -9,19 +9,19 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, structs
 
-from codecairn.context.gather import Gatherer, Material, Written, rules
-from codecairn.context.pack import DEFAULT_TOKENS, ESTIMATE, LEAST_TOKENS, MOST_TOKENS, LeftOut, PackItem, filled
+from codecairn.context.pack import DEFAULT_TOKENS, ESTIMATE, LEAST_TOKENS, MOST_TOKENS, LeftOut, PackItem, fill_pack
+from codecairn.context.task_material import Gatherer, Material, Note, rules
 from codecairn.errors import InvalidInput, InvalidMaxTokens
-from codecairn.memory.drift import verdict
+from codecairn.memory.drift_check import verdict
 from codecairn.project import Project
-from codecairn.rank.plan import planned
+from codecairn.rank.query_plan import parse_query
 from codecairn.rank.search import Question
 from codecairn.reading.pack import print_pack
 from codecairn.store.discoveries import DiscoveryRow
 from codecairn.store.view import View
 from codecairn.text import CHARACTERS_PER_TOKEN
 from codecairn.tools import Call, tool
-from codecairn.tools.cut import encoded
+from codecairn.tools.cutting import to_json
 from codecairn.tools.inquiry import Ref, Workspace, inquire, project_of
 
 _LONGEST_TASK = 2_000
@@ -63,9 +63,9 @@ def build_context_pack(
     inquiry = inquire(call, project, ref)
 
     def reply(view: View) -> ContextPack:
-        found, _ = project.searcher.ranked(view, Question(task))
+        found, _ = project.searcher.rank(view, Question(task))
         known = partial(_notes_about, project, view, task)
-        materials = Gatherer(view, task, call.cancel).gathered(found.results, known)
+        materials = Gatherer(view, task, call.cancel).gather(found.results, known)
         metadata = inquiry.metadata(found.warnings)
         if "warnings" in metadata:
             metadata["warnings"] = [each[:_LONGEST_WARNING] for each in metadata["warnings"]]
@@ -74,10 +74,10 @@ def build_context_pack(
     return inquiry.require(reply)
 
 
-def _notes_about(project: Project, view: View, task: str, paths: set[str]) -> Iterator[Written]:
+def _notes_about(project: Project, view: View, task: str, paths: set[str]) -> Iterator[Note]:
     """Rules, discoveries that a search for the task finds, and those about the files it leads to."""
     yield from rules(project.catalog.current())
-    recalled, _ = project.recall.found(planned(task), project.searcher.statistics(view, task))
+    recalled, _ = project.recall.search(parse_query(task), project.searcher.statistics(view, task))
     best = sorted(recalled, key=lambda each: (-each.relevance, each.row.id))[:_MOST_RECALLED]
     yield from (_discovery(project, view, each.row, each.relevance) for each in best)
     known = {each.row.id for each in best}
@@ -85,11 +85,11 @@ def _notes_about(project: Project, view: View, task: str, paths: set[str]) -> It
     yield from (_discovery(project, view, row, 0.0) for row in bound[:_MOST_RECALLED])
 
 
-def _discovery(project: Project, view: View, row: DiscoveryRow, relevance: float) -> Written:
+def _discovery(project: Project, view: View, row: DiscoveryRow, relevance: float) -> Note:
     stands = verdict(row, view, project.root)
     path = (stands.path if stands else row.path) or ""
     note = f"{row.type}, {stands.status}" if stands else row.type
-    return Written("discovery", row.id, "", row.content, path, path, note, row.type == "rule", relevance)
+    return Note("discovery", row.id, "", row.content, path, path, note, row.type == "rule", relevance)
 
 
 def _pack(materials: list[Material], max_tokens: int, metadata: dict[str, Any]) -> ContextPack:
@@ -97,10 +97,10 @@ def _pack(materials: list[Material], max_tokens: int, metadata: dict[str, Any]) 
         items=[], left_out=[], max_tokens=max_tokens, tokens=0, token_estimate=ESTIMATE,
         metadata={**metadata, "result_completeness": "truncated"},
     )  # fmt: skip
-    room = int(max_tokens * CHARACTERS_PER_TOKEN) - len(encoded(empty)) - _FRAME
-    items, left_out = filled(materials, room)
+    room = int(max_tokens * CHARACTERS_PER_TOKEN) - len(to_json(empty)) - _FRAME
+    items, left_out = fill_pack(materials, room)
     is_cut = bool(left_out) or any(each.content_cut for each in items)
     if is_cut and metadata["result_completeness"] == "complete":
         metadata = {**metadata, "result_completeness": "truncated"}
     pack = structs.replace(empty, items=items, left_out=left_out, tokens=max_tokens, metadata=metadata)
-    return structs.replace(pack, tokens=math.ceil(len(encoded(pack)) / CHARACTERS_PER_TOKEN))
+    return structs.replace(pack, tokens=math.ceil(len(to_json(pack)) / CHARACTERS_PER_TOKEN))

@@ -8,18 +8,18 @@ from typing import Annotated, Any, Literal, TypeVar
 from msgspec import Meta, Struct, structs
 
 from codecairn.errors import InvalidInput, NoEdgesAvailable
+from codecairn.file_roles import is_product, is_test
 from codecairn.reading.references import kind_order, print_references
 from codecairn.resolve.engine import Engine
-from codecairn.resolve.oneness import references_to_all
-from codecairn.resolve.pick import Meaning, meanings
-from codecairn.resolve.references import Found, Reference, Unresolved
+from codecairn.resolve.pick import SymbolMeaning, meanings
+from codecairn.resolve.references import Reference, ReferenceSet, Unresolved
+from codecairn.resolve.same_definition import references_to_all
 from codecairn.resolve.values import Definition
-from codecairn.roles import is_product, is_test
 from codecairn.store.view import View
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.inquiry import Ref, Workspace, clamp, inquire, project_of
-from codecairn.tools.nearby import suggesting_names
+from codecairn.tools.suggestions import suggest_names
 from codecairn.tools.symbol_fields import symbol_fields
 
 EdgeType = Literal["imports", "calls", "implements", "extends", "references"]
@@ -104,7 +104,7 @@ def find_references(
 
     def answer(view: View) -> References:
         engine = Engine(view, call.cancel)
-        with suggesting_names(view, symbol_name):
+        with suggest_names(view, symbol_name):
             (target, uses), *others = weigh(engine, meanings(engine, symbol_name, path, line))
         share, rows = limit if offset else max(1, limit // (len(others) + 1)), _rows(engine, uses, kind)
         page = _page(engine, target, rows, offset, share, include_unresolved=include_unresolved)
@@ -116,12 +116,12 @@ def find_references(
     return inquiry.require(answer, NoEdgesAvailable)
 
 
-def weigh(engine: Engine, found: list[Meaning]) -> list[tuple[Definition, Found]]:
+def weigh(engine: Engine, found: list[SymbolMeaning]) -> list[tuple[Definition, ReferenceSet]]:
     """Each symbol with its uses; of several the product's own before what tests define, then the most used first."""
     weighed = [(each.definition, references_to_all(engine, each.every)) for each in found]
     rows = engine.known.rows
 
-    def order(each: tuple[Definition, Found]) -> tuple[bool, int]:
+    def order(each: tuple[Definition, ReferenceSet]) -> tuple[bool, int]:
         row = rows[each[0].file]
         return not is_product(row.path, row.language), -len(each[1].references)
 
@@ -129,7 +129,7 @@ def weigh(engine: Engine, found: list[Meaning]) -> list[tuple[Definition, Found]
 
 
 def _with_candidates(
-    engine: Engine, page: References, others: list[tuple[Definition, Found]], kind: str | None, share: int
+    engine: Engine, page: References, others: list[tuple[Definition, ReferenceSet]], kind: str | None, share: int
 ) -> References:  # fmt: skip
     told = [_candidate(engine, target, _rows(engine, found, kind), share) for target, found in others]
     metadata = page.metadata
@@ -140,10 +140,10 @@ def _with_candidates(
     return structs.replace(page, candidates=told, metadata=metadata)
 
 
-def _candidate(engine: Engine, target: Definition, rows: Found, share: int) -> CandidateReferences:
+def _candidate(engine: Engine, target: Definition, rows: ReferenceSet, share: int) -> CandidateReferences:
     bound, unbound = rows.references, rows.unresolved
     return CandidateReferences(
-        symbol=referred(engine, target), references=[_reference(engine, each) for each in bound[:share]],
+        symbol=describe_symbol(engine, target), references=[_reference(engine, each) for each in bound[:share]],
         total_references=len(bound), unresolved_count=len(unbound),
     )  # fmt: skip
 
@@ -151,13 +151,13 @@ def _candidate(engine: Engine, target: Definition, rows: Found, share: int) -> C
 _Place = TypeVar("_Place", Reference, Unresolved)
 
 
-def _rows(engine: Engine, found: Found, kind: str | None) -> Found:
+def _rows(engine: Engine, found: ReferenceSet, kind: str | None) -> ReferenceSet:
     def order(each: Reference | Unresolved) -> tuple[int, bool, str, int]:
         path = engine.scope(each.file).row.path
         return kind_order(each.kind), is_test(path), path, each.line
 
     bound, unbound = _of_kind(found.references, kind), _of_kind(found.unresolved, kind)
-    return Found(sorted(bound, key=order), sorted(unbound, key=order), found.is_whole)
+    return ReferenceSet(sorted(bound, key=order), sorted(unbound, key=order), found.is_whole)
 
 
 def _of_kind(rows: list[_Place], kind: str | None) -> list[_Place]:
@@ -165,14 +165,14 @@ def _of_kind(rows: list[_Place], kind: str | None) -> list[_Place]:
 
 
 def _page(
-    engine: Engine, target: Definition, found: Found, offset: int, limit: int, *, include_unresolved: bool
+    engine: Engine, target: Definition, found: ReferenceSet, offset: int, limit: int, *, include_unresolved: bool
 ) -> References:
     """A page of both lists: the cursor counts along the two side by side."""
     bound, unbound = found.references, found.unresolved
     after = offset + limit
     is_cut = after < (max(len(bound), len(unbound)) if include_unresolved else len(bound))
     return References(
-        symbol=referred(engine, target),
+        symbol=describe_symbol(engine, target),
         references=[
             _reference(engine, each)
             for each in bound[offset:after]
@@ -192,7 +192,7 @@ def _reference(engine: Engine, each: Reference) -> ReferenceRow:
     return ReferenceRow(**_place(engine, each), confidence=each.confidence, resolver=each.resolver)
 
 
-def referred(engine: Engine, target: Definition) -> ReferredSymbol:
+def describe_symbol(engine: Engine, target: Definition) -> ReferredSymbol:
     file, symbol = engine.scope(target.file).row, engine.symbol(target)
     return ReferredSymbol(**symbol_fields(file, symbol), path=file.path, line_start=symbol.name_line)
 

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 import msgspec
 
 from codecairn.errors import InvalidInput
-from codecairn.nearness import MOST, nearest, suggestion
 from codecairn.paths import printable
+from codecairn.suggestions import MOST, nearest, suggestion
 
 if TYPE_CHECKING:
     from codecairn.tools.families import Family
@@ -131,7 +131,7 @@ def shallow(whole: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "anyOf": [{"required": names} for names in (*told, failure[:1])]}
 
 
-def validated(params: type[msgspec.Struct], arguments: Any) -> msgspec.Struct:
+def validate(params: type[msgspec.Struct], arguments: Any) -> msgspec.Struct:
     if arguments is None:
         arguments = {}
     if not isinstance(arguments, dict):

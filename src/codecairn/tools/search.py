@@ -9,24 +9,24 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from codecairn.errors import EmptyQuery, ResultNotFound
-from codecairn.names.filters import Filters, checked_language, checked_path
+from codecairn.file_roles import is_vendored
+from codecairn.names.filters import Filters, check_language, check_path
 from codecairn.names.globs import glob
 from codecairn.names.kinds import SHORT_KINDS
 from codecairn.names.qualified import module_of, package_of, qualified_name
-from codecairn.nearness import nearest_paths, suggestion
 from codecairn.paths import printable
+from codecairn.rank.excerpts import excerpt_of, extent_of
 from codecairn.rank.explain import reasons, what_it_lacked
 from codecairn.rank.score import Ranked
 from codecairn.rank.search import CANDIDATES, Mode, Question
-from codecairn.rank.show import extent_of, shown
 from codecairn.reading.search import print_explanation, print_search
-from codecairn.roles import is_vendored
 from codecairn.store.view import View
+from codecairn.suggestions import nearest_paths, suggestion
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.index import ProjectPath
 from codecairn.tools.inquiry import Inquiry, Ref, UnlistedRoot, Workspace, inquire, project_of
-from codecairn.tools.nearby import unmatched
+from codecairn.tools.suggestions import filters_without_files
 
 _LONGEST_QUERY = 1000
 _MOST_EXACT_NUMBER = (1 << 53) - 1
@@ -171,7 +171,7 @@ def _question(
         glob(filters.file_pattern)
     wanted = Filters(
         frozenset(filters.symbol_types), frozenset(filters.ddd_patterns), frozenset(filters.packages),
-        filters.file_pattern, checked_path(path_filter or ""), checked_language(language) if language else "",
+        filters.file_pattern, check_path(path_filter or ""), check_language(language) if language else "",
         filters.min_relevance,
     )  # fmt: skip
     return Question(query, mode, wanted, candidates, frozenset(call.connection.recent_files))
@@ -179,10 +179,10 @@ def _question(
 
 def _page(inquiry: Inquiry, asked: Question, offset: int, limit: int) -> _SearchPage:
     def answer(view: View) -> _SearchPage:
-        found, is_known = inquiry.project.searcher.ranked(view, asked)
+        found, is_known = inquiry.project.searcher.rank(view, asked)
         part = found.results[offset : offset + limit]
         results = [_result(view, each, offset + place) for place, each in enumerate(part, 1)]
-        warnings = found.warnings if found.results else (*found.warnings, *unmatched(view, asked.filters))
+        warnings = found.warnings if found.results else (*found.warnings, *filters_without_files(view, asked.filters))
         order = repr([(each.candidate.file, each.candidate.number) for each in found.results])
         suppressed = {"suppressed_duplicate_count": found.suppressed} if found.suppressed else {}
         return _SearchPage(results, len(found.results), is_known, found.is_capped, warnings, suppressed, order)
@@ -195,7 +195,7 @@ def _result(view: View, ranked: Ranked, place: int) -> SearchResult:
     file = view.file(candidate.file)
     assert file is not None
     symbol = view.symbol(candidate.file, candidate.symbol) if candidate.symbol >= 0 else None
-    text = shown(view, file, view.chunk(candidate.file, candidate.number), candidate.symbol)
+    text = excerpt_of(view, file, view.chunk(candidate.file, candidate.number), candidate.symbol)
     return SearchResult(
         chunk_id=chunk_id(candidate.file, candidate.number), rank=place, relevance_score=ranked.relevance,
         ranking_score=ranked.total,
@@ -257,7 +257,7 @@ def explain_ranking(
     asked = _question(call, query, filters, search_mode, language, path_filter, limit)
 
     def answer(view: View) -> Explanation:
-        ranking = project.searcher.ranked(view, asked)[0]
+        ranking = project.searcher.rank(view, asked)[0]
         found = ranking.results
         place = _place_of(view, found, result_path, result_line_start)
         if place is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from codecairn.names.kinds import SHORT_KINDS
 from codecairn.names.qualified import module_of, qualified_name
 from codecairn.resolve.identity import stable_id, symbol_id
-from codecairn.store.version import SymbolRow
+from codecairn.store.file_version import SymbolRow
 from codecairn.store.view import FileRow
 
 

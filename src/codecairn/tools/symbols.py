@@ -8,21 +8,21 @@ from msgspec import Meta, Struct
 
 from codecairn.cancel import Cancel
 from codecairn.errors import InvalidInput, SymbolNotFound
-from codecairn.names.filters import Filters, checked_language, checked_path
+from codecairn.names.filters import Filters, check_language, check_path
 from codecairn.names.kinds import SHORT_KINDS
 from codecairn.names.lookup import Match, Named, find
 from codecairn.names.qualified import qualified_name
-from codecairn.nearness import nearest, suggestion
 from codecairn.parse.kinds import KINDS
 from codecairn.paths import has_control, printable
-from codecairn.rank.show import Body, body_of, head_of
+from codecairn.rank.excerpts import Body, body_of, head_of
 from codecairn.reading.outline import print_symbols
-from codecairn.resolve.inherited import inherited
+from codecairn.resolve.inherited_members import find_inherited
 from codecairn.store.view import View
+from codecairn.suggestions import nearest, suggestion
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.inquiry import Ref, Workspace, inquire, project_of
-from codecairn.tools.nearby import unmatched
+from codecairn.tools.suggestions import filters_without_files
 from codecairn.tools.symbol_fields import symbol_fields
 
 LONGEST_NAME = 500
@@ -82,8 +82,8 @@ def find_symbol(
     inquiry = inquire(call, project_of(call, workspace), ref)
     check_name(symbol_name)
     wanted = Filters(
-        kinds=frozenset({_kind(kind)} if kind else ()), path_filter=checked_path(path or ""),
-        language=checked_language(language) if language else "",
+        kinds=frozenset({_kind(kind)} if kind else ()), path_filter=check_path(path or ""),
+        language=check_language(language) if language else "",
     )  # fmt: skip
     offset = offset_of(cursor)
     page, total = inquiry.require(lambda view: _page(view, symbol_name, wanted, offset, limit, call.cancel))
@@ -117,7 +117,7 @@ def _page(
 ) -> tuple[list[SymbolFound], int]:
     found = find(view, name, wanted)
     if not found or found[0].match == "near":
-        found = inherited(view, name, wanted, cancel) or found
+        found = find_inherited(view, name, wanted, cancel) or found
     if not found:
         raise _not_found(view, name, wanted)
     page = found[offset : offset + limit]
@@ -130,7 +130,7 @@ def _not_found(view: View, name: str, wanted: Filters) -> SymbolNotFound:
     others = find(view, name, Filters()) if wanted != Filters() else []
     if not others:
         return SymbolNotFound(f"No symbol is named {asked}, or nearly so", symbol_name=asked, near=[])
-    why = " ".join(unmatched(view, wanted)).replace("path_filter", "path")
+    why = " ".join(filters_without_files(view, wanted)).replace("path_filter", "path")
     near = list(dict.fromkeys(qualified_name(each.file, each.symbol) for each in others))[:_MOST_OTHERS]
     return SymbolNotFound(
         f"No symbol named {asked} passes the filters; {len(others)} do without them", symbol_name=asked,

@@ -1,0 +1,127 @@
+"""The text of a result: a symbol with its boundaries and surroundings, or by its heads where there is little room."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from codecairn.parse.chunks import own_lines
+from codecairn.parse.facts import Chunk
+from codecairn.parse.kinds import CALLABLE
+from codecairn.store.file_version import ChunkRow, SymbolRow
+from codecairn.store.view import FileRow, View
+
+LONGEST_CONTENT = 160
+"""Lines. A longer symbol is shown by the part of it that was found."""
+_LONGEST_AFTER = 4
+ELISION = "…"
+_SHORTEST_ELIDED = 3
+"""Lines that a member's body must have for leaving it out to save any."""
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    start_line: int
+    end_line: int
+    content: str
+    content_start_line: int
+    is_cut: bool
+    before: str
+    after: str
+
+
+def excerpt_of(view: View, file: FileRow, chunk: ChunkRow, symbol: int) -> Excerpt:
+    """A symbol, be it the chunk's own or one inside it; the chunk where there is none."""
+    lines = view.text(file.id).split("\n")
+    start, end = extent_of(view, file.id, chunk.number, symbol)
+    first, content, is_cut = _content(view, file, chunk, (start, end), lines)
+    return Excerpt(
+        start, end, content, first, is_cut,
+        before=view.head(file.id) if start > 1 else "", after="\n".join(_following(lines, end)),
+    )  # fmt: skip
+
+
+def extent_of(view: View, file: int, number: int, symbol: int) -> tuple[int, int]:
+    """From the comment above a symbol to its end, however many chunks it has."""
+    chunk, head = view.chunk(file, number), view.symbol(file, symbol) if symbol >= 0 else None
+    return (chunk.start_line, chunk.end_line) if head is None else extent_of_symbol(view, file, head)
+
+
+def extent_of_symbol(view: View, file: int, symbol: SymbolRow) -> tuple[int, int]:
+    pieces = [each for each in view.chunks(file) if each.symbol == symbol.number]
+    if not pieces:
+        return symbol.start_line, symbol.end_line
+    return min(each.start_line for each in pieces), max(symbol.end_line, pieces[0].start_line)
+
+
+def _content(
+    view: View, file: FileRow, chunk: ChunkRow, extent: tuple[int, int], lines: list[str]
+) -> tuple[int, str, bool]:
+    start, end = extent
+    if end - start < LONGEST_CONTENT:
+        return start, "\n".join(lines[start - 1 : end]), False
+    chunks = view.chunks(file.id)
+    own = own_lines([Chunk(each.start_line, each.end_line, each.symbol) for each in chunks])[chunk.number]
+    text, last = [], own[0][0] - 1
+    for first, until in own:
+        if first > last + 1:
+            text.append(ELISION)
+        text += lines[first - 1 : until]
+        last = until
+    return own[0][0], "\n".join(text[:LONGEST_CONTENT]), True
+
+
+def _following(lines: list[str], end: int) -> list[str]:
+    rest = [line for line in lines[end : end + 3 * _LONGEST_AFTER] if line.strip()]
+    return rest[:_LONGEST_AFTER]
+
+
+# For a reader with little room.
+
+
+@dataclass(frozen=True)
+class Body:
+    start_line: int
+    text: str
+    is_cut: bool
+
+
+def body_of(view: View, file: FileRow, symbol: SymbolRow, room: int) -> Body | None:
+    """The symbol with the comment above it, if it has room (characters)."""
+    start, end = extent_of_symbol(view, file.id, symbol)
+    text = "\n".join(view.text(file.id).split("\n")[start - 1 : end])
+    return Body(start, text, is_cut=False) if len(text) <= room else None
+
+
+def head_of(view: View, file: FileRow, symbol: SymbolRow, room: int, whole: frozenset[int] = frozenset()) -> Body:
+    """As much as there is room for: without the bodies of its members, but for those that are to be shown whole, and
+    then without its end."""
+    start, end = extent_of_symbol(view, file.id, symbol)
+    lines = view.text(file.id).split("\n")
+    elided = _elisions(view.symbols(file.id), symbol, whole)
+    kept, used, number = list[str](), 0, start
+    while number <= end:
+        line = lines[number - 1]
+        if number in elided:
+            line = line[: len(line) - len(line.lstrip())] + ELISION
+        used += len(line) + 1
+        if used > room:
+            break
+        kept.append(line)
+        number = elided.get(number, number) + 1
+    return Body(start, "\n".join(kept), is_cut=True)
+
+
+def _elisions(symbols: list[SymbolRow], around: SymbolRow, whole: frozenset[int]) -> dict[int, int]:
+    """First and last lines of the stretches to leave out: what follows the heads of the functions inside."""
+    found, last = dict[int, int](), around.start_line
+    for each in symbols[around.number + 1 :]:
+        if each.start_line > around.end_line:
+            break
+        if each.kind in CALLABLE and each.start_line > last and each.number not in whole:
+            first = each.name_line + 1 + each.signature.count("\n")
+            if each.end_line - first >= _SHORTEST_ELIDED:
+                found[first] = each.end_line
+                last = each.end_line
+        elif each.number in whole:
+            last = max(last, each.end_line)
+    return found

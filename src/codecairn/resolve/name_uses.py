@@ -1,0 +1,81 @@
+"""Every use of a name in a view, bound: found once a generation, whichever definition of the name is asked about.
+
+A name may stand in more places than one question has steps for. Those that were not reached are left for the next
+question about the name, which goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from codecairn.cache import Cache
+from codecairn.parse.facts import Import, Site
+from codecairn.parse.language import family
+from codecairn.resolve.engine import UNREACHED, Engine
+from codecairn.resolve.questions import BoundSite
+from codecairn.store.file_version import LinkTable, link_table, names_in
+
+_SITE_BYTES = 320
+
+
+@dataclass(frozen=True)
+class NameUses:
+    sites: list[tuple[int, Site, BoundSite]] = field(default_factory=list)
+    """By file: each site of the name and what it means."""
+    renamed: list[tuple[int, Import]] = field(default_factory=list)
+    """Imports that give what has the name another one."""
+    importing: list[int] = field(default_factory=list)
+    """Files in which an import may bring the name in."""
+
+
+_uses: Cache[tuple[object, str, str], NameUses] = Cache(
+    "resolve.uses", 10_000_000,
+    lambda uses: _SITE_BYTES * (1 + len(uses.sites) + len(uses.renamed)) + 8 * len(uses.importing),
+)  # fmt: skip
+
+
+def uses_of(engine: Engine, name: str, language: str) -> NameUses:
+    """The uses of a name in files of a language and those that share its names."""
+    key = (engine.known.own, name, language)
+    found = _uses.get(key)
+    if found is None:
+        return _uses.put(key, _find_uses(engine, name, language))
+    if any(not bound.is_reached for _, _, bound in found.sites):
+        _go_on(engine, found)
+    return found
+
+
+def _go_on(engine: Engine, uses: NameUses) -> None:
+    for number, (file, site, bound) in enumerate(uses.sites):
+        if not bound.is_reached:
+            uses.sites[number] = (file, site, _bind(engine, file, site))
+
+
+def _bind(engine: Engine, file: int, site: Site) -> BoundSite:
+    def bound() -> BoundSite:
+        return engine.meaning(engine.scope(file), site)
+
+    return engine.budget.within(bound, UNREACHED)
+
+
+def _find_uses(engine: Engine, name: str, language: str) -> NameUses:
+    uses = NameUses()
+    for file, links, is_named in _mentioning(engine, name, language):
+        uses.renamed.extend((file, each) for each in links.imports if each.name == name and each.alias)
+        if any(name in (each.name, each.alias) or each.name == "*" for each in links.imports):
+            uses.importing.append(file)
+        named = [site for site in links.sites() if site.name == name] if is_named else []
+        uses.sites.extend((file, site, _bind(engine, file, site)) for site in named)
+    return uses
+
+
+def _mentioning(engine: Engine, name: str, language: str) -> Iterator[tuple[int, LinkTable, bool]]:
+    """The files whose links have the name, and those that may import it with everything else."""
+    for file in engine.using(name):
+        engine.budget.step()
+        if family(file.language) == family(language):
+            links = engine.known.links(engine.view, file.id)
+            is_named = names_in(links, name)
+            if is_named or names_in(links, "*"):
+                yield file.id, link_table(links), is_named

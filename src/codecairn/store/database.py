@@ -1,0 +1,307 @@
+"""Reads from index.db, by any number of threads; writer.py writes it."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from codecairn.errors import CairnError, IndexIncompatible
+from codecairn.store import integrity
+from codecairn.store.file_version import CHUNK_COLUMNS, PARTS, SYMBOL_COLUMNS, FileVersion, Stat
+from codecairn.store.layers import BASE, WORKING_TREE, Layer, layers_in
+from codecairn.store.schema import SCHEMA, SEALED, TABLES
+
+msgspec.json.Decoder(FileVersion)  # takes the type apart here and now: two threads that did so at once would crash
+_BUSY_S = 10.0
+_MOST_IDLE = 4
+
+
+class Entry(NamedTuple):
+    """One path of a manifest: a version, or the reason why there is none."""
+
+    path: str
+    file: int | None
+    reason: str
+    detail: str
+    stat: Stat
+
+
+@dataclass(frozen=True)
+class Totals:
+    files: int
+    indexed: int
+    symbols: int
+    chunks: int
+    lines: int
+    terms: int
+    vectors: int
+
+
+class IndexStore:
+    """index.db in one folder. Each reader has a connection of its own: none waits for another, or for the writer."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "index.db"
+        self._idle: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
+        self._closed = False
+
+    @classmethod
+    def create(cls, folder: Path) -> IndexStore:
+        store = cls(folder)
+        with store.translating(), closing(store._connect()) as database:
+            database.execute("PRAGMA journal_mode = WAL")
+            database.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {SCHEMA}; COMMIT;")
+        return store
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for each in idle:
+            each.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """One snapshot: whatever is read inside belongs to one generation."""
+        with self.translating(), self._connection() as database:
+            database.execute("BEGIN")
+            yield database
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction of the one writer."""
+        with self.translating(), self._connection() as database:
+            database.execute("BEGIN IMMEDIATE")
+            yield database
+            database.execute("COMMIT")
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """A connection that nobody else uses meanwhile; `close` never takes one away that is in use."""
+        with self._lock:
+            database = self._idle.pop() if self._idle else None
+        if database is None:
+            database = self._connect()
+            if database.execute("PRAGMA user_version").fetchone()[0] != SCHEMA:
+                database.close()
+                raise IndexIncompatible("The index was written by another version of Cairn")
+        try:
+            yield database
+        finally:
+            with contextlib.suppress(sqlite3.Error):
+                database.rollback()
+            with self._lock:
+                is_kept = not self._closed and len(self._idle) < _MOST_IDLE
+                if is_kept:
+                    self._idle.append(database)
+            if not is_kept:
+                database.close()
+
+    def _connect(self) -> sqlite3.Connection:
+        database = sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+        # A generation that was published stays published, power cut or not: the lexical index relies on it.
+        database.execute("PRAGMA synchronous = FULL")
+        database.execute("PRAGMA cache_size = -4096")
+        return database
+
+    def find_damage(self) -> list[int]:
+        """The versions that are not what was written. Raises IndexIncompatible where all of the database is damaged."""
+        with self.reading() as database:
+            return integrity.check(database)
+
+    def paths_of(self, files: Sequence[int]) -> frozenset[str]:
+        """Where any layer shows these versions."""
+        ask = "SELECT path FROM manifest WHERE file = ?"
+        with self.reading() as database:
+            return frozenset(row[0] for file in files for row in database.execute(ask, (file,)))
+
+    def give_up(self, files: Sequence[int]) -> None:
+        """Forget what is kept of damaged versions, so that the next run reads them anew."""
+        with self.writing() as database:
+            integrity.unseal(database, files)
+
+    @contextmanager
+    def translating(self) -> Iterator[None]:
+        """Say of an error of SQLite's what it means for the index."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise _unusable(self.path, error) from error
+
+    def layers(self, condition: str = "true", *values: object) -> list[Layer]:
+        with self.reading() as database:
+            return layers_in(database, condition, *values)
+
+    def checkout(self, root: str) -> Layer | None:
+        """The layer of a folder's working tree."""
+        return next(iter(self.layers(WORKING_TREE, root)), None)
+
+    def checkouts(self) -> list[Layer]:
+        return self.layers("name = '' ORDER BY root")
+
+    def layer(self, id_: int) -> Layer | None:
+        return next(iter(self.layers("id = ?", id_)), None)
+
+    def base(self, scope: str) -> Layer | None:
+        return next(iter(self.layers(BASE, scope)), None)
+
+    def refs(self, scope: str) -> list[Layer]:
+        """The layers of branches, tags and commits: the base first, then the others by name."""
+        return self.layers("root = '' AND scope = ? ORDER BY base IS NOT NULL, name", scope)
+
+    def overlays(self) -> list[Layer]:
+        """Every ref that is laid over a base, in whatever scope."""
+        return self.layers("base IS NOT NULL ORDER BY name, scope")
+
+    def ref_names(self) -> set[str]:
+        return {layer.name for layer in self.layers("name <> ''")}
+
+    def manifest(self, layer: int) -> dict[str, Entry]:
+        with self.reading() as database:
+            return _entries(database, "layer = ?", layer)
+
+    def entries_below(self, layer: int, paths: Iterable[str]) -> dict[str, Entry]:
+        """The manifest of these paths, and of what lies below them."""
+        below = "layer = ?1 AND (path = ?2 OR (path > ?2 || '/' AND path < ?2 || '0'))"
+        found: dict[str, Entry] = {}
+        with self.reading() as database:
+            for path in paths:
+                found |= _entries(database, below, layer, path)
+        return found
+
+    def entry(self, layer: int, path: str) -> Entry | None:
+        with self.reading() as database:
+            return _entries(database, "layer = ? AND path = ?", layer, path).get(path)
+
+    def versions_at(self, paths: Iterable[str]) -> dict[str, list[int]]:
+        """The versions known of each path, visible anywhere or not."""
+        found: dict[str, list[int]] = {}
+        with self.reading() as database:
+            for path in paths:
+                ids = [row[0] for row in database.execute(f"SELECT id FROM file WHERE path = ? AND {SEALED}", (path,))]  # noqa: S608
+                if ids:
+                    found[path] = ids
+        return found
+
+    def versions_of(self, contents: Mapping[str, bytes]) -> list[tuple[str, bytes, int, str]]:
+        """The versions known of these contents by path: path, blob, version, language."""
+        ask = f"SELECT path, blob, id, language FROM file WHERE path = ? AND blob = ? AND {SEALED}"  # noqa: S608
+        with self.reading() as database:
+            return [row for each in contents.items() for row in database.execute(ask, each)]
+
+    def totals(self, layer: int) -> Totals:
+        with self.reading() as database:
+            files = database.execute("SELECT count(*) FROM manifest WHERE layer = ?", (layer,)).fetchone()[0]
+            row = database.execute(
+                "SELECT count(*), total(symbols), total(chunks), total(lines), total(terms) FROM manifest "
+                "JOIN file ON file.id = manifest.file WHERE layer = ?",
+                (layer,),
+            ).fetchone()
+            vectors = database.execute(
+                "SELECT total(chunks) FROM manifest JOIN file ON file.id = manifest.file "
+                "JOIN vector ON vector.file = manifest.file WHERE layer = ? GROUP BY segment ORDER BY 1 DESC LIMIT 1",
+                (layer,),
+            ).fetchone()
+        indexed, symbols, chunks, lines, terms = (int(each) for each in row)
+        return Totals(files, indexed, symbols, chunks, lines, terms, int(vectors[0]) if vectors else 0)
+
+    def languages(self, layer: int) -> dict[str, int]:
+        with self.reading() as database:
+            rows = database.execute(
+                "SELECT language, count(*) FROM manifest JOIN file ON file.id = manifest.file WHERE layer = ? "
+                "GROUP BY language ORDER BY count(*) DESC, language",
+                (layer,),
+            )
+            return dict(rows.fetchall())
+
+    def reasons(self, layer: int) -> dict[str, int]:
+        with self.reading() as database:
+            rows = database.execute(
+                "SELECT reason, count(*) FROM manifest WHERE layer = ? AND file IS NULL GROUP BY reason", (layer,)
+            )
+            return dict(rows.fetchall())
+
+    def complaints(self, layer: int) -> list[tuple[str, str]]:
+        """Files of which something could not be read, with the reason, in the order of their paths."""
+        with self.reading() as database:
+            rows = database.execute(
+                "SELECT manifest.path, complaint FROM manifest JOIN file ON file.id = manifest.file "
+                "WHERE layer = ? AND complaint <> '' ORDER BY manifest.path",
+                (layer,),
+            )
+            return rows.fetchall()
+
+    def blob(self, file: int) -> bytes | None:
+        with self.reading() as database:
+            row = database.execute("SELECT blob FROM file WHERE id = ?", (file,)).fetchone()
+        return row[0] if row else None
+
+    def load(self, file: int) -> FileVersion | None:
+        with self.reading() as database:
+            head = database.execute(
+                "SELECT id, path, blob, language, package, lines, size, error_nodes, complaint, "
+                "on_branch FROM file WHERE id = ?",
+                (file,),
+            ).fetchone()
+            if head is None:
+                return None
+            *head, on_branch = head
+            symbols = database.execute(f"SELECT {SYMBOL_COLUMNS} FROM symbol WHERE file = ? ORDER BY number", (file,))  # noqa: S608
+            chunks = database.execute(f"SELECT {CHUNK_COLUMNS} FROM chunk WHERE file = ? ORDER BY number", (file,))  # noqa: S608
+            rows = (symbols.fetchall(), chunks.fetchall())
+            with integrity.reading_version(database, file):
+                (body,) = database.execute(f"SELECT {', '.join(PARTS)} FROM body WHERE file = ?", (file,)).fetchall()  # noqa: S608
+                return msgspec.convert((*head, *rows, *body, bool(on_branch)), FileVersion)
+
+    def on_branch(self, file: int) -> bool | None:
+        """Whether a version was first read for a branch; None where it is not known."""
+        with self.reading() as database:
+            row = database.execute("SELECT on_branch FROM file WHERE id = ?", (file,)).fetchone()
+        return bool(row[0]) if row else None
+
+    def unsearchable(self, ids: Sequence[int]) -> list[int]:
+        """Which of these known versions have lost their documents since nothing named them."""
+        with self.reading() as database:
+            ask = "SELECT id FROM file WHERE id = ? AND searchable = 0"
+            return [each for each in ids if database.execute(ask, (each,)).fetchone()]
+
+
+def differing_paths(store: IndexStore, one: Layer, other: Layer) -> set[str]:
+    """The paths of which two whole layers have other versions."""
+    first, second = (
+        {(entry.path, entry.file) for entry in store.manifest(layer.id).values() if entry.file is not None}
+        for layer in (one, other)
+    )
+    return {path for path, _ in first ^ second}
+
+
+def _entries(database: sqlite3.Connection, condition: str, *values: object) -> dict[str, Entry]:
+    ask = f"SELECT path, file, reason, detail, size, mtime_ns, inode, ctime_ns FROM manifest WHERE {condition}"  # noqa: S608
+    rows = database.execute(ask, values)
+    return {path: Entry(path, file, reason, detail, Stat(*stat)) for path, file, reason, detail, *stat in rows}
+
+
+def _unusable(path: Path, error: sqlite3.Error) -> CairnError:
+    code = getattr(error, "sqlite_errorcode", None)
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+        return CairnError(f"The index cannot be written: {error}", remedy=f"Free space on the disk of {path.parent}.")
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return CairnError(
+            f"The index cannot be opened: {path}: {error}",
+            remedy="Make the data directory writable, or name another with CAIRN_HOME.",
+        )
+    if code == sqlite3.SQLITE_BUSY:
+        return CairnError("The index is being written by another process", remedy="Call again in a moment.")
+    return IndexIncompatible(f"The index is damaged: {error}", damaged=True)
