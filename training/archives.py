@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from lzma import LZMAError
 from pathlib import Path
 
-from codecairn.parse.language import Language, language_of
 from codecairn.file_roles import is_test, is_vendored
+from codecairn.parse.language import Language, language_of
 from training.debian import copyright_in, is_packaging
 from training.licences import Copyright, is_copyleft_file
 from training.packages import Archive, Cache, Excluded, Package

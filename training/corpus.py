@@ -17,8 +17,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from codecairn.parse.language import language_of
 from codecairn.file_roles import is_test
+from codecairn.parse.language import language_of
 from training.archives import RARE, Code, Document, files_of
 from training.functions import Item, digest, items_of
 from training.packages import Cache, Excluded, Package

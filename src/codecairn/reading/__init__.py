@@ -2,8 +2,8 @@
 
 A printer takes a tool's value as plain dictionaries, the very value that programs get, and a `PrintContext`: the
 question, how many characters there are, how a part is marked. The tools' doors print plain text; the terminal passes a
-`paint` that colours. What was found and how complete it is comes first, code stands as it is written, ids and empty fields
-are left out, and at most one hint says what to do next, last.
+`paint` that colours. What was found and how complete it is comes first, code stands as it is written, ids and empty
+fields are left out, and at most one hint says what to do next, last.
 """
 
 from __future__ import annotations
