@@ -7,10 +7,10 @@ import sys
 
 COMPRESSING = """
 from concurrent.futures import ThreadPoolExecutor
-from codecairn.store.file_version import packed, unpacked
+from codecairn.store.file_version import compress, decompress
 parts = [bytes(range(256)) * size for size in range(1, 200)]
 def count_spoilt(_):
-    return sum(unpacked(packed(part)) != part for part in parts)
+    return sum(decompress(compress(part)) != part for part in parts)
 with ThreadPoolExecutor(4) as threads:
     print(sum(threads.map(count_spoilt, range(80))))
 """

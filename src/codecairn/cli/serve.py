@@ -106,7 +106,7 @@ def _service(settings: config.Settings, selection: str, *, watch: bool, index: b
     return Service(registry, projects, Upkeep(projects, watch=watch) if index and is_asked_of_it else None)
 
 
-def _serve_stdio(make: Callable[[], Any]) -> None:
+def _serve_stdio(make: Callable[[], Service]) -> None:
     from codecairn.serve import sdk
 
     if sys.stdin is not None and sys.stdin.isatty():
@@ -116,7 +116,7 @@ def _serve_stdio(make: Callable[[], Any]) -> None:
     _leave(0)
 
 
-def _serve_http(settings: config.Settings, make: Callable[[], Any], address: str, hosts: tuple[str, ...]) -> None:
+def _serve_http(settings: config.Settings, make: Callable[[], Service], address: str, hosts: tuple[str, ...]) -> None:
     from codecairn.serve import http
 
     try:
@@ -137,7 +137,7 @@ def _serve_http(settings: config.Settings, make: Callable[[], Any], address: str
     def announce(port: int) -> None:
         click.echo(f"cairn: serving {where.url(port)}", err=True)
         if service.upkeep is not None:
-            service.upkeep.answered()
+            service.upkeep.begin_after_answer()
 
     http.serve(service, access, announce)
     _leave(0)
