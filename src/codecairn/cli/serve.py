@@ -8,12 +8,15 @@ import signal
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from codecairn import allocator, config, logs
 from codecairn.cli.tool_call import translate_errors
+
+if TYPE_CHECKING:
+    from codecairn.serve import Service
 
 _INDEX_FAMILIES = frozenset({"index", "refs", "files", "context"})
 _WAITING = """\
@@ -89,7 +92,7 @@ def command(
             _serve_http(settings, make, address, hosts)
 
 
-def _service(settings: config.Settings, selection: str, *, watch: bool, index: bool) -> Any:
+def _service(settings: config.Settings, selection: str, *, watch: bool, index: bool) -> Service:
     from codecairn import tools
     from codecairn.doctor import servers
     from codecairn.project import Projects
