@@ -125,6 +125,7 @@ def _list_with_git(sieve: Sieve, git: Git, cancel: Cancel, only: Sequence[str] |
     marked = (head for head, _, name in (path.rpartition("/") for path in paths) if name in MARKS)
     sieve.mark(marked if only is None else sieve.folders_marked_above(paths))
     for path in paths:
+        cancel.check()
         if path.endswith("/"):
             sieve.excluded[NESTED] += 1
         else:
