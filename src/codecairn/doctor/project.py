@@ -79,7 +79,8 @@ def _judge(found: IndexStatus) -> Iterator[Finding]:
     totals = found.opened.store.totals(found.layer.id)
     reasons = found.opened.store.reasons(found.layer.id)
     skipped = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items(), key=lambda each: -each[1])[:3])
-    said = f"{totals.files:,} files" + (f"; left out: {skipped}" if skipped else "")
+    indexed = number_of(totals.files - sum(reasons.values()), "file")
+    said = f"{indexed} indexed" + (f"; left out: {skipped}" if skipped else "")
     if found.is_interrupted:
         yield warning("Index", f"the first run was interrupted, files are missing ({said})", "cairn index")
     elif found.freshness == "stale":
