@@ -35,6 +35,9 @@ from codecairn.words import analyse
 
 ANALYSED = ("name", "path", "body")
 ON_BRANCH = "branch"
+_HIDDEN_REASON = "Worker thread failed"
+"""tantivy's words for whatever stops a thread that writes; a full disk is the likeliest."""
+_LEAST_FREE = 16_000_000
 _LONGEST_REASON = 80
 """Characters of what tantivy says of damage, so that the way out after it is not cut off."""
 _HEAP = 30_000_000
@@ -182,6 +185,13 @@ def size_of(folder: Path) -> int:
     return total
 
 
+def _is_nearly_full(folder: Path) -> bool:
+    try:
+        return shutil.disk_usage(folder).free < _LEAST_FREE
+    except OSError:
+        return False
+
+
 @contextmanager
 def _translating(folder: Path) -> Iterator[None]:
     try:
@@ -201,7 +211,7 @@ def _damage(folder: Path, error: BaseException) -> CairnError:
 
 def _trouble(folder: Path, error: Exception) -> CairnError:
     said = str(error)
-    if "No space left" in said or "StorageFull" in said:
+    if "No space left" in said or "StorageFull" in said or (_HIDDEN_REASON in said and _is_nearly_full(folder)):
         return CairnError(f"The index cannot be written: {said}", remedy=f"Free space on the disk of {folder}.")
     if "PermissionDenied" in said or "Permission denied" in said or "Read-only" in said:
         return CairnError(
