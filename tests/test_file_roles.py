@@ -48,6 +48,7 @@ ROLES: dict[Role, list[str]] = {
         "src/main/java/org/shop/ShopApplication.java",
     ],
     "source": [
+        "lib/bats-core/test_functions.bash",
         "src/latest/a.py", "contest.py", "attest/b.go", "Contest/a.cs", "protest.ts", "inspector.rb", "KeySpec.java",
         "greatest.java", "src/testable.py", "Submit.java", "unit.php", "inspect/a.rb", "src/ui/index.ts",
         "vendors/a.py", "pkg/pods/list.go", "my_vendor/a.py", "src/vendor.ts", "app/api/deps/session.py",

@@ -70,9 +70,7 @@ _FOLDERS: dict[str, Role] = {
 # Names: tests.
 
 _NOT_CODE = frozenset({"md", "rst", "txt", "adoc", "json", "yaml", "yml", "toml", "xml", "html", "spec"})
-_TEST_STEM = re.compile(
-    r"tests?|conftest|tests?[_-].+|.+[._-](?:tests?|specs?|unittests?|e2e|cy|SUITE)|.*[a-z0-9]Tests?"
-)
+_TEST_STEM = re.compile(r"tests?|conftest|.+[._-](?:tests?|specs?|unittests?|e2e|cy|SUITE)|.*[a-z0-9]Tests?")
 """In any language; how each names tests besides is in its file in parse/languages."""
 _TEST_EXTENSION = "feature"
 

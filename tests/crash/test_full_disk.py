@@ -16,7 +16,7 @@ from tests.support.doors import Answer, MemoryDoor, service
 from tests.support.repo import Repo
 
 BRANCHES = 6
-DISK = 12_000_000
+DISK = 64_000_000
 
 
 @pytest.fixture
