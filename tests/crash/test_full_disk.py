@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ class Trial:
     def _fill(self, left: int) -> None:
         room = os.statvfs(self._disk)
         size = room.f_bavail * room.f_frsize - left
-        with self._filler.open("wb") as file:
+        with self._filler.open("wb") as file, suppress(OSError):  # a run that was begun before takes room meanwhile
             if size > 0:
                 os.posix_fallocate(file.fileno(), 0, size)
 
