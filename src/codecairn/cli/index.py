@@ -36,6 +36,8 @@ def command(path: Path | None, root: Path | None, no_tests: bool, structured: bo
         f"{number_of(statistics['symbols_extracted'], 'symbol')}, {number_of(statistics['chunks_created'], 'chunk')}, "
         f"{number_of(statistics['files_removed'], 'file')} removed, {statistics['index_size_mb']:.1f} MB"
     )
+    if answer["skipped"]:
+        click.echo("left out, by reason (files, or folders where it says so):")
     for each in answer["skipped"]:
         click.echo(f"  {each['count']:>6}  {each['reason']}")
     for each in answer["errors"]:

@@ -23,7 +23,7 @@ def show(printer: Printer, answer: dict[str, Any], *, structured: bool = False, 
     if structured:
         show_json(answer)
         return
-    click.echo(printer(answer, PrintContext(params, _WHOLE, paint, onward=_more)))
+    click.echo(printer(answer, PrintContext(params, _WHOLE, paint, onward=_more, option=_flag)))
 
 
 def show_json(value: Any) -> None:
@@ -37,6 +37,10 @@ def show_warnings(metadata: Mapping[str, Any]) -> None:
 
 def paint(text: str, role: InkRole) -> str:
     return click.style(text, **_STYLES[role])
+
+
+def _flag(argument: str) -> str:
+    return "--unresolved" if argument == "include_unresolved" else argument
 
 
 def _more(cursor: str) -> str:

@@ -47,6 +47,8 @@ class PrintContext:
     """The place where this page of the list begins."""
     onward: Callable[[str], str] = by_cursor
     """Says how to get what follows, in the caller's own terms."""
+    option: Callable[[str], str] = same
+    """Names an argument in the caller's own terms."""
 
 
 Printer = Callable[[Fields, PrintContext], str]

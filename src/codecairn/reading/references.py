@@ -121,7 +121,7 @@ def _hint(answer: Fields, reading: PrintContext) -> str | None:
     if answer.get("next_cursor"):
         return f"More: {reading.onward(answer['next_cursor'])}"
     if answer["unresolved_count"] and answer.get("unresolved") is None:
-        return "The unbound uses: include_unresolved."
+        return f"The unbound uses: {reading.option('include_unresolved')}."
     return None
 
 
