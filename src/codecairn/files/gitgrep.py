@@ -38,7 +38,7 @@ class _Files:
 
 
 _commits: Cache[tuple[str, str], _Files] = Cache(
-    "grep.commits", 12_000_000, lambda files: _FILE_BYTES * (len(files.text) + len(files.binary))
+    "grep.commits", 4_000_000, lambda files: _FILE_BYTES * (len(files.text) + len(files.binary))
 )
 """By repository and commit."""
 

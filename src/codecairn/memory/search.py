@@ -1,7 +1,7 @@
 """One ranking of code, discoveries and earlier sessions, over one project or several.
 
 Each project ranks what it has: chunks of code by the search that search_code is, discoveries and sessions on the same
-scale (recall.py), all boosted by what was opened there lately (boosts.py). The best of each are then one list, every
+scale (recall.py), all boosted by what was opened there lately (access_boosts.py). The best of each are then one list, every
 result labelled with its project. Searching reads accesses and sessions and writes none.
 """
 

@@ -30,7 +30,7 @@ class NameUses:
 
 
 _uses: Cache[tuple[object, str, str], NameUses] = Cache(
-    "resolve.uses", 10_000_000,
+    "resolve.uses", 7_000_000,
     lambda uses: _SITE_BYTES * (1 + len(uses.sites) + len(uses.renamed)) + 8 * len(uses.importing),
 )  # fmt: skip
 
