@@ -1,8 +1,8 @@
 """One ranking of code, discoveries and earlier sessions, over one project or several.
 
 Each project ranks what it has: chunks of code by the search that search_code is, discoveries and sessions on the same
-scale (recall.py), all boosted by what was opened there lately (access_boosts.py). The best of each are then one list, every
-result labelled with its project. Searching reads accesses and sessions and writes none.
+scale (recall.py), all boosted by what was opened there lately (access_boosts.py). The best of each are then one list,
+every result labelled with its project. Searching reads accesses and sessions and writes none.
 """
 
 from __future__ import annotations
