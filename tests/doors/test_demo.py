@@ -107,7 +107,7 @@ def test_the_demo_asks_about_what_the_repository_holds(repo: Repo, home: Path, t
     assert "Did you mean ledger.post_entry?" in said
     shown = sum(int(each.replace(",", "")) for each in re.findall(r"ms, ([\d,]+) characters\)", said))
     assert f"An agent would have read {shown:,} characters in 12 answers" in said
-    assert "claude mcp add cairn -- cairn serve" in said
+    assert "cairn setup" in said
     assert sorted(each.name for each in home.iterdir()) == ["indexes"], "something was remembered"
     assert list((tmp_path / "temporary").glob("cairn-demo-*")) == []
 

@@ -105,9 +105,8 @@ async def _show(root: Path, home: Path, wait: float) -> None:
         await _make_a_mistake(demo, subjects)
     _say("That was all.")
     click.echo(f"An agent would have read {demo.characters:,} characters in {number_of(demo.answers, 'answer')}.")
-    click.echo("Connect your own client:  claude mcp add cairn -- cairn serve")
-    click.echo("                          codex mcp add cairn -- cairn serve")
-    click.echo("Any other client: the command is `cairn serve`, started in the repository, over stdio.")
+    click.echo("Connect your own client:  cairn setup")
+    click.echo("One that it does not know: the command is `cairn serve`, started in the repository, over stdio.")
 
 
 class _Demo:
