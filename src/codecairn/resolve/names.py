@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from posixpath import commonpath
 
 from codecairn.names.qualified import last_part
 from codecairn.parse.kinds import CALLABLE, TYPES
@@ -61,11 +62,17 @@ class Names:
         return None, "same_file"
 
     def _first_seen(self, scope: FileScope, tops: list[tuple[FileRow, SymbolRow]]) -> Definition:
-        """Of definitions of one path, that of a file which is imported, else the first by its file's path."""
+        """Of definitions of one path, that of a file which is imported, else the nearest by folders, else the first by
+        its file's path: a copy of a library in `deps/` is not meant by the code beside it."""
         if len(tops) > 1:
             modules = [self._engine.modules.find(scope.row, each.module) for each in scope.all_imports]
             seen = {file for module in modules if module is not None for file in module.files}
-            tops = sorted(tops, key=lambda each: (each[0].id not in seen, each[0].path, each[1].number))
+
+            def order(top: tuple[FileRow, SymbolRow]) -> tuple[bool, int, str, int]:
+                row, symbol = top
+                return row.id not in seen, -len(commonpath([scope.row.path, row.path])), row.path, symbol.number
+
+            tops = sorted(tops, key=order)
         return Definition(tops[0][0].id, tops[0][1].number)
 
     def _innermost(
