@@ -1,6 +1,7 @@
 """References: how many that are found are true, how many that are true are found, and how soon.
 
     python benchmarks/references.py accuracy --oracles FOLDER --repos FOLDER [--only NAME,…] [--show 20] [--json FILE]
+    python benchmarks/references.py account --repos FOLDER [--only NAME,…] [--symbols 40] [--show 20] [--json FILE]
     python benchmarks/references.py speed ROOT [--symbols 1000] [--json FILE]
 
 `accuracy` asks `cairn serve` for the references to every symbol that an oracle lists and compares the lines. An oracle
@@ -8,6 +9,8 @@ is a file LANGUAGE_NAME.json of `[{symbol, path, line, refs: [[path, line], …]
 sees them; the repository NAME lies checked out in the other folder. An analyser that a project keeps to some of its
 folders has nothing to say of the others, so there are two precisions: of all that was found, and of what was found
 in files that the oracle names at all. Beside them stands matching by name: every line of such a file with the word.
+
+`account` needs no oracle: see account.py.
 
 `speed` asks for random functions, methods and classes of a project, one after the other on one connection, by their
 path and line. A call to `health_check`, which does nothing, is the floor.
@@ -29,6 +32,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from account import Account, account
 from measure import Server, Spread, cairn, cpu_so_far_s, markdown
 from sources import sources_in
 
@@ -79,7 +83,13 @@ def main() -> None:
     speed.add_argument("root", type=Path)
     speed.add_argument("--symbols", type=int, default=1000)
     speed.set_defaults(run=_speed)
-    for each in (accuracy, speed):
+    accounts = verbs.add_parser("account")
+    accounts.add_argument("--repos", type=Path, required=True)
+    accounts.add_argument("--only", type=lambda text: set(text.split(",")), default=set())
+    accounts.add_argument("--symbols", type=int, default=40)
+    accounts.add_argument("--show", type=int, default=0)
+    accounts.set_defaults(run=_account)
+    for each in (accuracy, speed, accounts):
         each.add_argument("--json", type=Path)
     options = parser.parse_args()
     figures = options.run(options)
@@ -180,6 +190,31 @@ def _asked(server: Server, symbol: dict[str, Any]) -> tuple[dict[Place, str], se
         if answer["next_cursor"] is None:
             return bound, unbound
         asked["cursor"] = answer["next_cursor"]
+
+
+def _account(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Of each repository in a folder, the share of uses that is bound, and that is bound or said (account.py)."""
+    found = list[Account]()
+    for root in sorted(options.repos.resolve().iterdir()):
+        if root.is_dir() and (not options.only or root.name in options.only):
+            with _served(root) as server:
+                found.append(account(server, root, options.symbols))
+            print(f"{root.name} done", file=sys.stderr, flush=True)
+    head = ["repository", "language", "symbols", "calls", "bound", "or said", "all uses", "bound", "or said"]
+    print(markdown(head, [_account_row(each) for each in found]))
+    for each in found if options.show else ():
+        for what, lines in (("silent", each.silent), ("said", each.said)):
+            shown = random.Random(1).sample(lines, min(options.show, len(lines)))
+            print(f"\n{each.repository}, {what}: {len(lines)}", *sorted(shown), sep="\n  ")
+    return [{name: value for name, value in vars(each).items() if name not in ("silent", "said")} for each in found]
+
+
+def _account_row(each: Account) -> list[str]:
+    return [
+        each.repository, each.language, str(each.symbols),
+        str(each.calls), _share(each.calls_bound, each.calls), _share(each.calls_bound + each.calls_said, each.calls),
+        str(each.uses), _share(each.uses_bound, each.uses), _share(each.uses_bound + each.uses_said, each.uses),
+    ]  # fmt: skip
 
 
 def _words(root: Path, files: set[str]) -> Callable[[str], set[Place]]:
