@@ -15,7 +15,7 @@ import msgspec
 
 from codecairn.cancel import Cancel
 from codecairn.parse.facts import Site
-from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.parse.kinds import TYPES
 from codecairn.resolve.expressions import Expressions
 from codecairn.resolve.members import Members
 from codecairn.resolve.names import Names
@@ -24,12 +24,15 @@ from codecairn.resolve.scope import FileScope
 from codecairn.resolve.source import ExpressionStep
 from codecairn.resolve.step_budget import MOST_STEPS
 from codecairn.resolve.types import Types
-from codecairn.resolve.values import Definition, Either, Elements, Local, ModuleFiles, Value
+from codecairn.resolve.values import Definition, Either, Elements, Local, ModuleFiles, Outside
 from codecairn.store.view import View
 
 FOREIGN = BoundSite(None, is_known=True)
-UNBOUND = BoundSite(None)
-UNREACHED = BoundSite(None, is_reached=False)
+UNREACHED = BoundSite(None, is_reached=False, reason="budget")
+_NO_DEFINITION = BoundSite(None, reason="no definition in scope")
+_RECEIVER = BoundSite(None, reason="unknown receiver")
+_PARTLY = BoundSite(None, reason="partly known type")
+_SEVERAL = BoundSite(None, reason="several targets")
 
 
 class Engine(Questions):
@@ -65,7 +68,7 @@ class Engine(Questions):
         if scope.rules.attribute and self._is_attribute(scope, site):
             site = msgspec.structs.replace(site, name=site.name + scope.rules.attribute)
         if not site.qualifier and not scope.may_see(site.name):
-            return FOREIGN
+            return self._unbound(scope, site, _NO_DEFINITION)
         position = scope.source.position(site.line, site.column)
         if scope.rules.marks and scope.source.code.endswith(scope.rules.marks, 0, position):
             return FOREIGN
@@ -73,7 +76,7 @@ class Engine(Questions):
         if steps:
             return self._bind_member(scope, site, position, steps)
         if site.qualifier:
-            return UNBOUND if site.qualifier == "()" and scope.rules.imports != "dotted" else FOREIGN
+            return self._unbound(scope, site, _RECEIVER)
         if site.kind not in ("extends", "implements") and scope.is_key(site.name, position):
             return FOREIGN
         wants = self._wants(scope, site, position)
@@ -82,7 +85,17 @@ class Engine(Questions):
             value, resolver = self.names.lookup(scope, site.name, position, reads=False)
         if isinstance(value, Definition):
             return BoundSite(value, resolver)
-        return UNBOUND if value is None or isinstance(value, Either) else FOREIGN
+        if value is None:
+            return self._unbound(scope, site, _NO_DEFINITION)
+        return _SEVERAL if isinstance(value, Either) else FOREIGN
+
+    def _unbound(self, scope: FileScope, site: Site, reason: BoundSite) -> BoundSite:
+        """Not bound, for a reason; known to be something else where nothing in the project has the name, or it is a
+        word of the language. Of a receiver of which nothing is known that is not said."""
+        if reason is _RECEIVER:
+            return reason
+        is_own = not site.qualifier and site.name in scope.rules.primitives
+        return FOREIGN if is_own or not self.definitions_named(site.name) else reason
 
     def _is_attribute(self, scope: FileScope, site: Site) -> bool:
         """Whether a name is written without the ending that its type has."""
@@ -98,7 +111,7 @@ class Engine(Questions):
                 return BoundSite(value, "import")
             if value is not None:
                 return FOREIGN
-        return UNBOUND
+        return self._unbound(scope, site, _NO_DEFINITION)
 
     def _bind_member(self, scope: FileScope, site: Site, position: int, steps: list[ExpressionStep]) -> BoundSite:
         value = self.expressions.evaluate(scope, steps, position)
@@ -113,27 +126,27 @@ class Engine(Questions):
                 isinstance(value, Definition) and self.symbol(value).kind in TYPES | {"module"}
             )
             return BoundSite(found, "qualified" if is_module else "receiver_type")
-        is_open = isinstance(found, Either) or self._may_stand_for(value, site.name)
-        return UNBOUND if is_open else FOREIGN
+        if isinstance(found, Either):
+            return _SEVERAL
+        if isinstance(value, Outside) or (isinstance(value, Elements) and not self._passes_on(value, site.name)):
+            return FOREIGN
+        return self._unbound(scope, site, _PARTLY)
 
-    def _may_stand_for(self, value: Value, name: str) -> bool:
-        """Whether a value may turn out to be another that has such a member: what a decorator made of a function, or
-        what a generic of another project holds and passes on as its own."""
-        if isinstance(value, Definition):
-            return self.symbol(value).kind in CALLABLE and self.expressions.decorator_position(value) > 0
-        held = self.expressions.element(value) if isinstance(value, Elements) else None
+    def _passes_on(self, value: Elements, name: str) -> bool:
+        """Whether what a generic of another project holds has such a member, which it may pass on as its own."""
+        held = self.expressions.element(value)
         return held is not None and isinstance(self.members.of(held, name), Definition)
 
     def _by_unique_name(self, scope: FileScope, site: Site) -> BoundSite:
         """The only member of a name, where nothing is known of what stands before the dot."""
         if not scope.rules.guesses:
-            return UNBOUND
+            return self._unbound(scope, site, _RECEIVER)
         found = [
             (row, symbol) for row, symbol in self.definitions_named(site.name) if row.language == scope.row.language
         ]
         members = [each for each in found if each[1].kind in ("method", "field")]
         if len({(row.id, symbol.path) for row, symbol in members}) != 1 or len(members) != len(found):
-            return UNBOUND
+            return self._unbound(scope, site, _RECEIVER)
         return BoundSite(Definition(members[0][0].id, members[0][1].number), "unique_name")
 
     def _wants(self, scope: FileScope, site: Site, position: int, start: int | None = None) -> str:

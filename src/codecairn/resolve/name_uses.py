@@ -14,14 +14,17 @@ from codecairn.parse.facts import Import, Site
 from codecairn.parse.language import family
 from codecairn.resolve.engine import UNREACHED, Engine
 from codecairn.resolve.questions import BoundSite
-from codecairn.store.file_version import LinkTable, link_table, names_in
+from codecairn.store.file_version import link_table, names_in
 
 _SITE_BYTES = 320
 
 
+PlacedUse = tuple[int, Site, BoundSite]
+
+
 @dataclass(frozen=True)
 class NameUses:
-    sites: list[tuple[int, Site, BoundSite]] = field(default_factory=list)
+    sites: list[PlacedUse] = field(default_factory=list)
     """By file: each site of the name and what it means."""
     renamed: list[tuple[int, Import]] = field(default_factory=list)
     """Imports that give what has the name another one."""
@@ -61,21 +64,33 @@ def _bind(engine: Engine, file: int, site: Site) -> BoundSite:
 
 def _find_uses(engine: Engine, name: str, language: str) -> NameUses:
     uses = NameUses()
-    for file, links, is_named in _mentioning(engine, name, language):
-        uses.renamed.extend((file, each) for each in links.imports if each.name == name and each.alias)
-        if any(name in (each.name, each.alias) or each.name == "*" for each in links.imports):
-            uses.importing.append(file)
-        named = [site for site in links.sites() if site.name == name] if is_named else []
-        uses.sites.extend((file, site, _bind(engine, file, site)) for site in named)
+    for file in engine.using(name):
+        engine.budget.step()
+        if family(file.language) != family(language):
+            continue
+        links = engine.known.links(engine.view, file.id)
+        is_named = names_in(links, name)
+        if is_named or names_in(links, "*"):
+            imports = link_table(links).imports
+            uses.renamed.extend((file.id, each) for each in imports if each.name == name and each.alias)
+            if any(name in (each.name, each.alias) or each.name == "*" for each in imports):
+                uses.importing.append(file.id)
+        sites = [site for site in link_table(links).sites() if site.name == name] if is_named else []
+        uses.sites.extend((file.id, site, _bind(engine, file.id, site)) for site in sites)
+        if not engine.budget.is_spent:
+            uses.sites.extend(_beyond_the_sites(engine, file.id, name, sites))
     return uses
 
 
-def _mentioning(engine: Engine, name: str, language: str) -> Iterator[tuple[int, LinkTable, bool]]:
-    """The files whose links have the name, and those that may import it with everything else."""
-    for file in engine.using(name):
-        engine.budget.step()
-        if family(file.language) == family(language):
-            links = engine.known.links(engine.view, file.id)
-            is_named = names_in(links, name)
-            if is_named or names_in(links, "*"):
-                yield file.id, link_table(links), is_named
+def _beyond_the_sites(engine: Engine, file: int, name: str, sites: list[Site]) -> Iterator[PlacedUse]:
+    """Where the name stands in code and no query of the language sees a use: inside a macro, say."""
+    scope = engine.scope(file)
+    places = scope.source.words(name)
+    if not places:
+        return
+    known = {scope.source.position(site.line, site.column) for site in sites}
+    known.update(scope.name_at(each) for each in scope.symbols_by_name.get(name, ()))
+    for at in places:
+        if at not in known and scope.source.code[at - 1 : at] not in scope.rules.sigils:
+            site = scope.site_at(name, at)
+            yield file, site, _bind(engine, file, site)

@@ -37,14 +37,16 @@ _NOWHERE = 1 << 30
 
 
 class BoundSite(NamedTuple):
-    """What a site means: a definition and how it was found, or nothing: `is_known` where it certainly is no
-    definition of the project."""
+    """What a site means: a definition and how it was found, or nothing."""
 
     definition: Definition | None
     resolver: Resolver = "same_file"
     is_known: bool = False
+    """Whether something tells that it is no definition of the project: a local name, a label, a library."""
     is_reached: bool = True
     """False where the budget ended before it was found out."""
+    reason: str = ""
+    """Why it is neither bound nor known to be something else."""
 
 
 class NameLookup(Protocol):

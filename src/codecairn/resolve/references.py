@@ -19,7 +19,6 @@ from codecairn.resolve.values import Definition, Instance, Resolver, Value
 CONFIDENCE: dict[Resolver, float] = {
     "same_file": 0.99, "import": 0.99, "qualified": 0.98, "receiver_type": 0.95, "unique_name": 0.6,
 }  # fmt: skip
-_BUDGET, _RECEIVER, _SCOPE = "budget", "unknown receiver", "no definition in scope"
 
 
 @dataclass(frozen=True)
@@ -73,8 +72,7 @@ def references_to(engine: Engine, target: Definition) -> ReferenceSet:
                 )
             )
         elif bound.definition is None and not bound.is_known:
-            reason = _BUDGET if not bound.is_reached else _RECEIVER if site.qualifier else _SCOPE
-            unresolved.append(Unresolved(file, site.line, site.column, site.kind, site.symbol, reason))
+            unresolved.append(Unresolved(file, site.line, site.column, site.kind, site.symbol, bound.reason))
     references += _declarations(engine, target, group)
     references += _assignments(engine, target, group)
     references += _quoted_references(engine, target, group)

@@ -61,6 +61,16 @@ class FileScope:
     def sites(self, name: str) -> list[Site]:
         return [site for site in self._links.sites() if site.name == name]
 
+    def site_at(self, name: str, position: int) -> Site:
+        """A name in the code as a use of it, read without the grammar."""
+        line, around = self.source.line_of(position), self.symbol_at(position)
+        is_called = self.source.code.startswith("(", position + len(name))
+        has_receiver = self.source.has_separator_before(position)
+        return Site(
+            "calls" if is_called else "references", name, "()" if has_receiver else "", line,
+            position - self.source.starts[line - 1], around.number if around else -1,
+        )  # fmt: skip
+
     @cached_property
     def imports(self) -> dict[str, list[Import]]:
         """What is imported, by the name it has here."""

@@ -164,6 +164,9 @@ class SourceText:
 
     # Expressions.
 
+    def has_separator_before(self, position: int) -> bool:
+        return _separator_before(self.code, position, self._separators) >= 0
+
     def receiver(self, position: int) -> list[ExpressionStep]:
         """What stands before the dot (or arrow, or colons) before a name, taken apart; empty where nothing does."""
         if (plain := self._plain_before(position)) is not None:
