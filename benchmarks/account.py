@@ -62,12 +62,13 @@ class Lexed:
 
 
 def main_language(sources: list[Source]) -> str:
-    """The language that most of the code is in."""
-    sizes = Counter[str]()
+    """The language that most functions are in."""
+    counts = Counter[str]()
     for source in sources:
-        if source.language.data.resolve.imports != "none":
-            sizes[source.language.data.name] += len(source.text)
-    return sizes.most_common(1)[0][0]
+        counts[source.language.data.name] += sum(
+            each.kind in CALLABLE for each in extract(source.language, source.text).symbols
+        )
+    return counts.most_common(1)[0][0]
 
 
 def chosen(sources: list[Source], language: str, count: int, seed: int = 1) -> tuple[list[Symbol], Lexed]:
