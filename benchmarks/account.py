@@ -16,7 +16,7 @@ from typing import Any
 
 from measure import Server
 from pygments.lexers import get_lexer_for_filename
-from pygments.token import Comment, Name, String, Token
+from pygments.token import Token, is_token_subtype
 from pygments.util import ClassNotFound
 from sources import Source, sources_in
 
@@ -103,11 +103,9 @@ def _lex(lexed: Lexed, path: str, text: str) -> None:
             if value.lstrip().startswith("("):
                 lexed.calls[name].add((path, at))
             name = ""
-        if (kind in Name or kind is Token.Keyword.Declaration) and value.isidentifier():
+        if is_token_subtype(kind, Token.Name) and value.isidentifier():
             name, at = value, line
             lexed.uses[name].add((path, line))
-        elif kind in Comment or kind in String:
-            name = ""
         line += value.count("\n")
 
 
