@@ -103,7 +103,7 @@ def _lex(lexed: Lexed, path: str, text: str) -> None:
             if value.lstrip().startswith("("):
                 lexed.calls[name].add((path, at))
             name = ""
-        if is_token_subtype(kind, Token.Name) and value.isidentifier():
+        if (is_token_subtype(kind, Token.Name) or kind is Token.Text) and value.isidentifier():
             name, at = value, line
             lexed.uses[name].add((path, line))
         line += value.count("\n")

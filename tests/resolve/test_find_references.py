@@ -188,7 +188,7 @@ def test_a_name_of_two_symbols_is_answered_for_both(door_name: str, gates: Doors
     found = gates(door_name).call("find_references", {"symbol_name": "validate"}).value
     assert (found["symbol"]["qualified_name"], found["total_references"]) == ("auth.tokens.validate", 6)
     (other,) = found["candidates"]
-    assert other.keys() == {"symbol", "references", "total_references", "unresolved_count"}
+    assert other.keys() == {"symbol", "references", "total_references", "unresolved_count", "elsewhere_count"}
     assert (other["symbol"]["qualified_name"], other["total_references"]) == ("auth.other.validate", 0)
     assert found["metadata"]["result_completeness"] == "complete"
 

@@ -144,7 +144,7 @@ def _change_facts(change: ChangedSymbol) -> list[tuple[str, bool]]:
         ("its signature", change.signature_changed),
         ("only white space or comments", change.whitespace_or_comments_only),
         ("only in its members", change.only_members),
-        (_calls(before, after), bool(before or after)),
+        (_calls(before, after) + _more_calls(change), bool(before or after)),
     ]
 
 
@@ -153,6 +153,11 @@ def _calls(before: int | None, after: int | None) -> str:
     if before is None or after is None:
         return f"called {before if after is None else after} times{' before' if after is None else ''}"
     return f"called {before} times before, {after} now"
+
+
+def _more_calls(change: ChangedSymbol) -> str:
+    unbound = max(change.unbound_at_base, change.unbound_at_head)
+    return f", or up to {unbound} more that could not be bound" if unbound else ""
 
 
 def _rules(project: Project) -> str:

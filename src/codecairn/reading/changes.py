@@ -94,10 +94,13 @@ def _callers(row: Fields) -> Iterator[str]:
     before, after = row.get("callers_at_base"), row.get("callers_at_head")
     if before is None and after is None:
         return
+    unbound = {side: row.get(f"unbound_at_{side}", 0) for side in ("base", "head")}
     if before is None or after is None or before == after:
-        yield one_of(after if after is not None else before or 0, "caller")
+        least = "at least " if unbound["head" if after is not None else "base"] else ""
+        yield least + one_of(after if after is not None else before or 0, "caller")
     else:
-        yield f"callers {before} → {after}"
+        least = "at least " if any(unbound.values()) else ""
+        yield f"callers {least}{before} → {after}"
 
 
 def _closing(answer: Fields, reading: PrintContext, shown: int) -> Iterator[str]:

@@ -57,12 +57,16 @@ def _heading(answer: Fields, reading: PrintContext) -> str:
     place = f"{one_line(symbol['path'])}:{symbol['line_start']}"
     counted += f" on {one_of(on_lines, 'line')}" if on_lines < shown else ""
     said = f"{counted} to {reading.paint(name, 'strong')} ({place})"
-    unbound = answer["unresolved_count"]
-    if not unbound:
-        return said
-    reasons = ", ".join(f"{count:,} {reason}" for reason, count in (answer.get("unresolved_reasons") or {}).items())
-    why = f" ({reasons})" if reasons else ""
-    return f"{said}; {one_of(unbound, 'use')} of the name could not be bound{why}"
+    return "; ".join([said, *_rest_of_account(answer)])
+
+
+def _rest_of_account(answer: Fields) -> Iterator[str]:
+    """What is said of the uses of the name that are no references."""
+    if unbound := answer["unresolved_count"]:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in (answer.get("unresolved_reasons") or {}).items())
+        yield f"{one_of(unbound, 'use')} of the name could not be bound{f' ({reasons})' if reasons else ''}"
+    if others := answer["elsewhere_count"]:
+        yield f"{others:,} mean something else"
 
 
 def _body(answer: Fields, reading: PrintContext, room: int) -> Iterator[str]:
@@ -136,9 +140,13 @@ def print_graph(graph: Fields, reading: PrintContext) -> str:
     for side, title in (("callers", "Called by:"), ("callees", "Calls:")):
         if direction in (side, "both"):
             rows = list(_Side(graph, nodes, reading, side).rows(first["id"], 1))
-            parts += [title if rows else f"{title} nothing in this project", *rows]
+            parts += [title if rows else f"{title} nothing in this project{_known_of(graph)}", *rows]
     more = f"More edges: {reading.onward(graph['next_cursor'])}" if graph["next_cursor"] else None
     return lines([*parts, _unbound(graph), *_others(graph), more])
+
+
+def _known_of(graph: Fields) -> str:
+    return " that could be bound" if graph["unresolved_count"] else ""
 
 
 def _others(graph: Fields) -> Iterator[str]:

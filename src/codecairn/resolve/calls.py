@@ -16,8 +16,8 @@ from codecairn.file_roles import is_product
 from codecairn.parse.facts import Site
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.engine import Engine
-from codecairn.resolve.references import CONFIDENCE, Reference, references_to
-from codecairn.resolve.same_definition import declarations, home_of
+from codecairn.resolve.references import CONFIDENCE, Reference
+from codecairn.resolve.same_definition import declarations, home_of, references_to_all
 from codecairn.resolve.values import Definition, Resolver, by_key
 from codecairn.store.file_version import SymbolRow, link_table
 
@@ -110,11 +110,9 @@ class Calls:
     def callers(self, node: Node, unbound: Unbound) -> list[Edge]:
         if node.number == _MODULE:
             return []
-        calls = list[Reference]()
-        for each in self._callable_names(node):
-            found = references_to(self._engine, each)
-            unbound.unresolved += sum(site.kind == "calls" for site in found.unresolved)
-            calls += (site for site in found.references if site.kind == "calls")
+        found = references_to_all(self._engine, self._callable_names(node))
+        unbound.unresolved += sum(site.kind == "calls" for site in found.unresolved)
+        calls = [site for site in found.references if site.kind == "calls"]
         calls.sort(key=lambda each: self._is_beside(each.file))
         return _edges((self._around(each), node, each.file, each.line, each.resolver) for each in calls)
 

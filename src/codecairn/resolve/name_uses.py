@@ -85,7 +85,7 @@ def _find_uses(engine: Engine, name: str, language: str) -> NameUses:
 def _beyond_the_sites(engine: Engine, file: int, name: str, sites: list[Site]) -> Iterator[PlacedUse]:
     """Where the name stands in code and no query of the language sees a use: inside a macro, say."""
     scope = engine.scope(file)
-    places = scope.source.words(name)
+    places = [*scope.source.words(name), *scope.source.inside_strings(name)]
     if not places:
         return
     known = {scope.source.position(site.line, site.column) for site in sites}

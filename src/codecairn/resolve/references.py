@@ -49,8 +49,12 @@ _Place = TypeVar("_Place", Reference, Unresolved)
 
 @dataclass(frozen=True)
 class ReferenceSet:
+    """The account of a name: each place where it stands in code is in one of the three."""
+
     references: list[Reference]
     unresolved: list[Unresolved]
+    elsewhere: frozenset[tuple[int, int, int]]
+    """Where it means something else: file, line and column."""
     is_whole: bool
     """Whether the budget reached everything that may refer to the target."""
 
@@ -62,6 +66,7 @@ def references_to(engine: Engine, target: Definition) -> ReferenceSet:
     names = _names(engine, target, group)
     references: list[Reference] = []
     unresolved: list[Unresolved] = []
+    elsewhere = set[tuple[int, int, int]]()
     for file, site, bound in _sites(engine, target, names):
         is_import = site.kind == "imports" and bound.definition in merged
         is_made = site.kind == "calls" and made is not None and bound.definition == made
@@ -73,11 +78,15 @@ def references_to(engine: Engine, target: Definition) -> ReferenceSet:
             )
         elif bound.definition is None and not bound.is_known:
             unresolved.append(Unresolved(file, site.line, site.column, site.kind, site.symbol, bound.reason))
+        else:
+            elsewhere.add((file, site.line, site.column))
     references += _declarations(engine, target, group)
     references += _assignments(engine, target, group)
     references += _quoted_references(engine, target, group)
     is_whole = engine.budget.unreached == before
-    return ReferenceSet(_in_order(engine, references), _in_order(engine, unresolved), is_whole)
+    return ReferenceSet(
+        _in_order(engine, references), _in_order(engine, unresolved), frozenset(elsewhere), is_whole
+    )  # fmt: skip
 
 
 def _in_order(engine: Engine, places: list[_Place]) -> list[_Place]:

@@ -53,10 +53,12 @@ def references_to_all(engine: Engine, targets: list[Definition]) -> ReferenceSet
     rows = engine.known.rows
     bound = {(rows[each.file].path, each.line, each.column): each for found in founds for each in found.references}
     unbound = {(rows[each.file].path, each.line, each.column): each for found in founds for each in found.unresolved}
+    elsewhere = frozenset[tuple[int, int, int]]().union(*(each.elsewhere for each in founds))
     return replace(
         founds[0],
         references=[bound[at] for at in sorted(bound)],
         unresolved=[unbound[at] for at in sorted(unbound) if at not in bound],
+        elsewhere=elsewhere - {(each.file, each.line, each.column) for each in bound.values()},
         is_whole=all(each.is_whole for each in founds),
     )
 

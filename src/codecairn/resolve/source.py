@@ -116,7 +116,7 @@ class SourceText:
     def word(self, name: str, start: int = 0) -> int:
         """Where a whole word first stands at or after a position, or -1."""
         at = self.code.find(name, start)
-        while at >= 0 and not self._is_whole(at, at + len(name)):
+        while at >= 0 and not _is_whole(self.code, at, at + len(name)):
             at = self.code.find(name, at + 1)
         return at
 
@@ -125,6 +125,18 @@ class SourceText:
         while at >= 0:
             found.append(at)
             at = self.word(name, at + len(name))
+        return found
+
+    def inside_strings(self, name: str) -> list[int]:
+        """Where a whole word stands in the code that a string holds: `"${name}"`."""
+        found = list[int]()
+        for part in _INTERPOLATED.finditer(self.text):
+            if self.code.startswith(" ", part.start()):
+                at = self.text.find(name, part.start(), part.end())
+                while at >= 0:
+                    if _is_whole(self.text, at, at + len(name)):
+                        found.append(at)
+                    at = self.text.find(name, at + len(name), part.end())
         return found
 
     def declarable(self, name: str) -> list[int]:
@@ -136,10 +148,6 @@ class SourceText:
             if code[at + size : at + size + 1] not in _USED
             and (code[at - 1 : at] != "." or code[at - 2 : at - 1] == ".")
         ]
-
-    def _is_whole(self, start: int, end: int) -> bool:
-        before, after = self.code[start - 1 : start], self.code[end : end + 1]
-        return not (before.isalnum() or before in ("_", "$") or after.isalnum() or after in ("_", "$"))
 
     def mark(self, places: list[int], length: int, reach: int) -> tuple[str, list[tuple[int, int]]]:
         """The stretches around some words, the words replaced by a mark that no text has, joined by what no pattern
@@ -302,6 +310,11 @@ class SourceText:
         return self.steps(code, begin, at) if rest is None or rest[0] == "" or rest[1] else []
 
 
+def _is_whole(text: str, start: int, end: int) -> bool:
+    before, after = text[start - 1 : start], text[end : end + 1]
+    return not (before.isalnum() or before in ("_", "$") or after.isalnum() or after in ("_", "$"))
+
+
 def split(text: str, separator: str) -> list[str]:
     """The parts of a text between separators that stand in no brackets."""
     parts, depth, start = [], 0, 0
@@ -321,6 +334,7 @@ _BARE = frozenset({
     "go", "defer", "range", "void", "delete", "assert", "raise", "from",
 })  # fmt: skip
 """Words that may stand before an expression and are no part of it."""
+_INTERPOLATED = re.compile(r"\$\{[^}\n]{1,200}\}|#\{[^}\n]{1,200}\}|\\\([^)\n]{1,200}\)")
 _CONTINUED = re.compile(r"\s*\??\.(?!\.)")
 _REST = re.compile(r"[ \t]*(\n|\r|;|,|\)|\]|\}|:|\{|//|#|$|or\b|if\b|\|\||\?\?|as\b|!=|==|$)|[ \t]*\S")
 

@@ -25,7 +25,7 @@ from codecairn.project import Project
 from codecairn.reading.changes import print_changes
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.identity import stable_id, symbol_id
-from codecairn.resolve.references import references_to
+from codecairn.resolve.same_definition import declarations, references_to_all
 from codecairn.resolve.values import Definition
 from codecairn.source.refs import default_branch, tip_of
 from codecairn.store.database import IndexStore
@@ -87,6 +87,9 @@ class ChangedSymbol(Struct, frozen=True, kw_only=True, omit_defaults=True):
     callers_at_base: int | None = None
     callers_at_head: int | None = None
     """How many places call it, where it is a function or a method that is there."""
+    unbound_at_base: int = 0
+    unbound_at_head: int = 0
+    """Calls of its name that could not be bound: with them it may have more callers than were counted."""
     callers: list[str] = []
     """The nearest that call it at the head, by name; at the base, where it is gone."""
     hunk: list[str] = []
@@ -263,6 +266,7 @@ def _paths(change: SymbolChange) -> list[str]:
 
 class _Calls(NamedTuple):
     total: int
+    unbound: int
     nearest: list[str]
 
 
@@ -295,14 +299,15 @@ def _calls(engine: Engine, target: Definition) -> _Calls | None:
     if engine.budget.is_spent:
         engine.budget.unreached += 1
         return None
-    found = references_to(engine, target)
+    found = references_to_all(engine, declarations(engine, target))
     if not found.is_whole:
         return None
     here = engine.scope(target.file).row.path
     calls = [each for each in found.references if each.kind == "calls"]
     ordered = sorted(calls, key=lambda each: _distance(engine.scope(each.file).row.path, here))
     names = dict.fromkeys(symbol_around(engine, each.file, each.symbol).qualified_name for each in ordered)
-    return _Calls(len(calls), list(names)[:_NEAREST])
+    unbound = sum(each.kind == "calls" for each in found.unresolved)
+    return _Calls(len(calls), unbound, list(names)[:_NEAREST])
 
 
 def _distance(path: str, here: str) -> tuple[bool, int, str]:
@@ -328,6 +333,8 @@ def _row(
         **change.difference._asdict(),
         callers_at_base=at_base.total if at_base else None,
         callers_at_head=at_head.total if at_head else None,
+        unbound_at_base=at_base.unbound if at_base else 0,
+        unbound_at_head=at_head.unbound if at_head else 0,
         callers=calls.nearest if calls else [],
         hunk=hunk_lines(change) if with_hunk else [],
     )

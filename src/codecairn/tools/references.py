@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, Struct, structs
@@ -69,6 +70,8 @@ class CandidateReferences(Struct, frozen=True, kw_only=True):
     references: list[ReferenceRow]
     total_references: int
     unresolved_count: int
+    elsewhere_count: int
+    """Uses of the name that mean something else: a local name, a label, another definition, a library's."""
 
 
 class References(CandidateReferences, frozen=True, kw_only=True):
@@ -144,7 +147,7 @@ def _candidate(engine: Engine, target: Definition, rows: ReferenceSet, share: in
     bound, unbound = rows.references, rows.unresolved
     return CandidateReferences(
         symbol=describe_symbol(engine, target), references=[_reference(engine, each) for each in bound[:share]],
-        total_references=len(bound), unresolved_count=len(unbound),
+        total_references=len(bound), unresolved_count=len(unbound), elsewhere_count=len(rows.elsewhere),
     )  # fmt: skip
 
 
@@ -157,7 +160,7 @@ def _rows(engine: Engine, found: ReferenceSet, kind: str | None) -> ReferenceSet
         return kind_order(each.kind), is_test(path), path, each.line
 
     bound, unbound = _of_kind(found.references, kind), _of_kind(found.unresolved, kind)
-    return ReferenceSet(sorted(bound, key=order), sorted(unbound, key=order), found.is_whole)
+    return replace(found, references=sorted(bound, key=order), unresolved=sorted(unbound, key=order))
 
 
 def _of_kind(rows: list[_Place], kind: str | None) -> list[_Place]:
@@ -177,7 +180,7 @@ def _page(
             _reference(engine, each)
             for each in bound[offset:after]
         ],
-        total_references=len(bound), unresolved_count=len(unbound),
+        total_references=len(bound), unresolved_count=len(unbound), elsewhere_count=len(found.elsewhere),
         unresolved_reasons=dict(Counter(each.reason for each in unbound).most_common()) or None,
         metadata={},
         unresolved=[

@@ -1,0 +1,98 @@
+"""The account of a name: each place where a lexer sees it in code is bound, unresolved, or known to be something else.
+
+The lexer is Pygments', which knows nothing of our grammars. The files are the samples of every language as they are,
+and again with names of theirs given to other things, so that one name is a function here, a variable, a label and a
+member there.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pygments.lexers import get_lexer_for_filename
+from pygments.token import Token, is_token_subtype
+from pygments.util import ClassNotFound
+
+from codecairn.parse.extract import extract
+from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.parse.language import family, language_of
+from tests.support.search import Asking
+
+GOLDEN = Path(__file__).parent.parent / "parse" / "golden"
+SAMPLES = sorted(path for path in GOLDEN.glob("*/*") if path.suffix != ".facts")
+_MOST_NAMES = 30
+_SHARED = 6
+
+
+def lexed(path: str, text: str) -> Iterator[tuple[str, int, int]]:
+    """Each name that a lexer sees in code, its line and its column; not `$name` in a string, which the grammar sees
+    where there is no fault in the file."""
+    line, column, rows = 1, 0, text.split("\n")
+    for kind, value in get_lexer_for_filename(path, stripnl=False).get_tokens(text):
+        if (
+            (is_token_subtype(kind, Token.Name) or kind is Token.Text)
+            and value.isidentifier()
+            and (rows[line - 1][column - 1 : column] != "$")
+        ):
+            yield value, line, column
+        line += value.count("\n")
+        column = len(value) - value.rfind("\n") - 1 if "\n" in value else column + len(value)
+
+
+def mixed(path: str, text: str, seed: int) -> str:
+    """The text with some of its names put in the places of others."""
+    chance, rows = random.Random(seed), text.split("\n")
+    found = list(lexed(path, text))
+    shared = chance.sample(sorted({name for name, _, _ in found if len(name) > 2}), _SHARED)
+    for name, line, column in reversed(found):
+        row = rows[line - 1]
+        if row.startswith(name, column) and chance.random() < 0.3:
+            rows[line - 1] = row[:column] + chance.choice(shared) + row[column + len(name) :]
+    return "\n".join(rows)
+
+
+def has_lexer(path: Path) -> bool:
+    if path.suffix in (".vue", ".svelte"):  # of which only the scripts are read
+        return False
+    try:
+        get_lexer_for_filename(path.name)
+    except ClassNotFound:
+        return False
+    return True
+
+
+@pytest.mark.requirement("004/find_references/account")
+@pytest.mark.parametrize("sample", [each for each in SAMPLES if has_lexer(each)], ids=lambda sample: sample.parent.name)
+def test_every_use_is_accounted_for(sample: Path, own: Callable[..., Asking]) -> None:
+    text = sample.read_text(encoding="utf-8")
+    asked = own({sample.name: text, **{f"v{seed}/{sample.name}": mixed(sample.name, text, seed) for seed in (1, 2)}})
+    files = {str(path.relative_to(asked.root)): path for path in asked.root.rglob(sample.name)}
+    uses: dict[str, set[tuple[str, int, int]]] = defaultdict(set)
+    defined: dict[str, tuple[str, int]] = {}
+    places: dict[str, set[tuple[str, int]]] = defaultdict(set)
+    for path, file in sorted(files.items()):
+        content = file.read_text(encoding="utf-8")
+        for name, line, column in lexed(path, content):
+            uses[name].add((path, line, column))
+        language = language_of(path, content.encode())
+        assert language is not None
+        assert family(language.data.name)
+        for symbol in extract(language, content.encode()).symbols:
+            places[symbol.name].add((path, symbol.name_line))
+            if symbol.kind in CALLABLE | TYPES:
+                defined.setdefault(symbol.name, (path, symbol.name_line))
+    names = sorted(defined.keys() & uses.keys())
+    assert names
+    for name in random.Random(3).sample(names, min(_MOST_NAMES, len(names))):
+        path, line = defined[name]
+        found = asked.answer(
+            "find_references", symbol_name=name, path=path, line=line, limit=1000, include_unresolved=True
+        )  # fmt: skip
+        assert not found.is_error, found.text
+        told = {(row["path"], row["line_start"]) for row in [*found.value["references"], *found.value["unresolved"]]}
+        silent = {each for each in uses[name] if each[:2] not in told | places[name]}
+        assert len(silent) <= found.value["elsewhere_count"], (name, sorted(silent))
