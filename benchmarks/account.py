@@ -2,7 +2,8 @@
 
 Chosen are functions and methods whose name one definition alone has in the whole repository, so that nearly every use
 is theirs. The places come from Pygments, which knows nothing of our grammars. A place on a line that `find_references`
-lists is bound; on a line it lists as unresolved, said; else it is silent: counted as bound elsewhere, or forgotten.
+lists is bound; on a line it lists as unresolved, said; of the others as many are known to be something else (a
+library's of the same name, a local one) as the answer counts; what is left is forgotten.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class Account:
     uses: int = 0
     uses_bound: int = 0
     uses_said: int = 0
+    uses_elsewhere: int = 0
     silent: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
 
@@ -114,7 +116,7 @@ def account(server: Server, root: Path, count: int) -> Account:
     found = Account(root.name, main_language(sources))
     symbols, lexed = chosen(sources, found.language, count)
     for symbol in symbols:
-        bound, said = _ask(server, symbol)
+        bound, said, elsewhere = _ask(server, symbol)
         calls, uses = _elsewhere(lexed.calls, symbol), _elsewhere(lexed.uses, symbol)
         found.symbols += 1
         found.calls += len(calls)
@@ -123,22 +125,24 @@ def account(server: Server, root: Path, count: int) -> Account:
         found.uses += len(uses)
         found.uses_bound += len(uses & bound)
         found.uses_said += len(uses & (said - bound))
+        found.uses_elsewhere += min(elsewhere, len(uses - bound - said))
         found.silent += _lines(root, symbol, uses - bound - said)
         found.said += _lines(root, symbol, (uses & said) - bound)
     return found
 
 
-def _ask(server: Server, symbol: Symbol) -> tuple[set[Place], set[Place]]:
+def _ask(server: Server, symbol: Symbol) -> tuple[set[Place], set[Place], int]:
+    """Where it is bound, where that is not known, and how often the name means something else."""
     asked: dict[str, Any] = {"symbol_name": symbol.name, "path": symbol.path, "line": symbol.line, "limit": 1000}
     bound, said = set[Place](), set[Place]()
     while True:
         answer = server.value("find_references", asked | {"include_unresolved": True})
         if "references" not in answer:
-            return bound, said
+            return bound, said, 0
         bound |= {(row["path"], row["line_start"]) for row in answer["references"]}
         said |= {(row["path"], row["line_start"]) for row in answer["unresolved"]}
         if answer["next_cursor"] is None:
-            return bound, said
+            return bound, said, answer["elsewhere_count"]
         asked["cursor"] = answer["next_cursor"]
 
 

@@ -200,7 +200,18 @@ def _account(options: argparse.Namespace) -> list[dict[str, Any]]:
             with _served(root) as server:
                 found.append(account(server, root, options.symbols))
             print(f"{root.name} done", file=sys.stderr, flush=True)
-    head = ["repository", "language", "symbols", "calls", "bound", "or said", "all uses", "bound", "or said"]
+    head = [
+        "repository",
+        "language",
+        "symbols",
+        "calls",
+        "bound",
+        "or said",
+        "all uses",
+        "bound",
+        "or said",
+        "or something else",
+    ]
     print(markdown(head, [_account_row(each) for each in found]))
     for each in found if options.show else ():
         for what, lines in (("silent", each.silent), ("said", each.said)):
@@ -214,6 +225,7 @@ def _account_row(each: Account) -> list[str]:
         each.repository, each.language, str(each.symbols),
         str(each.calls), _share(each.calls_bound, each.calls), _share(each.calls_bound + each.calls_said, each.calls),
         str(each.uses), _share(each.uses_bound, each.uses), _share(each.uses_bound + each.uses_said, each.uses),
+        _share(each.uses_bound + each.uses_said + each.uses_elsewhere, each.uses),
     ]  # fmt: skip
 
 
