@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,8 +19,10 @@ from pygments.util import ClassNotFound
 
 from codecairn.parse.extract import extract
 from codecairn.parse.kinds import CALLABLE, TYPES
-from codecairn.parse.language import family, language_of
-from tests.support.search import Asking
+from codecairn.parse.language import language_of
+from tests.support.indexes import LastingWorkers
+from tests.support.repo import Repo
+from tests.support.search import Asking, asking, index
 
 GOLDEN = Path(__file__).parent.parent / "parse" / "golden"
 SAMPLES = sorted(path for path in GOLDEN.glob("*/*") if path.suffix != ".facts")
@@ -65,34 +67,48 @@ def has_lexer(path: Path) -> bool:
     return True
 
 
+LEXED = [each for each in SAMPLES if has_lexer(each)]
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory: pytest.TempPathFactory, lasting: LastingWorkers) -> Iterator[Asking]:
+    """One repository of all samples, each in a folder of its language as it is and twice mixed."""
+    folder = tmp_path_factory.mktemp("samples")
+    repo = Repo.create(folder / "repo")
+    for sample in LEXED:
+        text = sample.read_text(encoding="utf-8")
+        for seed in range(3):
+            repo.write(f"{sample.parent.name}/v{seed}/{sample.name}", mixed(sample.name, text, seed) if seed else text)
+    repo.commit("samples")
+    opened = asking(index(repo.path, folder / "home", lasting))
+    yield opened
+    opened.close()
+
+
 @pytest.mark.requirement("004/find_references/account")
-@pytest.mark.parametrize("sample", [each for each in SAMPLES if has_lexer(each)], ids=lambda sample: sample.parent.name)
-def test_every_use_is_accounted_for(sample: Path, own: Callable[..., Asking]) -> None:
-    text = sample.read_text(encoding="utf-8")
-    asked = own({sample.name: text, **{f"v{seed}/{sample.name}": mixed(sample.name, text, seed) for seed in (1, 2)}})
-    files = {str(path.relative_to(asked.root)): path for path in asked.root.rglob(sample.name)}
+@pytest.mark.parametrize("sample", LEXED, ids=lambda sample: sample.parent.name)
+def test_every_use_is_accounted_for(sample: Path, samples: Asking) -> None:
     uses: dict[str, set[tuple[str, int, int]]] = defaultdict(set)
-    defined: dict[str, tuple[str, int]] = {}
-    places: dict[str, set[tuple[str, int]]] = defaultdict(set)
-    for path, file in sorted(files.items()):
-        content = file.read_text(encoding="utf-8")
+    places: dict[str, list[tuple[str, int]]] = defaultdict(list)
+    for file in sorted((samples.root / sample.parent.name).rglob(sample.name)):
+        path, content = file.relative_to(samples.root).as_posix(), file.read_text(encoding="utf-8")
         for name, line, column in lexed(path, content):
             uses[name].add((path, line, column))
         language = language_of(path, content.encode())
         assert language is not None
-        assert family(language.data.name)
         for symbol in extract(language, content.encode()).symbols:
-            places[symbol.name].add((path, symbol.name_line))
             if symbol.kind in CALLABLE | TYPES:
-                defined.setdefault(symbol.name, (path, symbol.name_line))
-    names = sorted(defined.keys() & uses.keys())
+                places[symbol.name].insert(0, (path, symbol.name_line))
+            else:
+                places[symbol.name].append((path, symbol.name_line))
+    names = sorted(places.keys() & uses.keys())
     assert names
     for name in random.Random(3).sample(names, min(_MOST_NAMES, len(names))):
-        path, line = defined[name]
-        found = asked.answer(
+        path, line = places[name][0]
+        found = samples.answer(
             "find_references", symbol_name=name, path=path, line=line, limit=1000, include_unresolved=True
         )  # fmt: skip
         assert not found.is_error, found.text
         told = {(row["path"], row["line_start"]) for row in [*found.value["references"], *found.value["unresolved"]]}
-        silent = {each for each in uses[name] if each[:2] not in told | places[name]}
+        silent = {each for each in uses[name] if each[:2] not in told.union(places[name])}
         assert len(silent) <= found.value["elsewhere_count"], (name, sorted(silent))

@@ -85,12 +85,10 @@ def _find_uses(engine: Engine, name: str, language: str) -> NameUses:
 def _beyond_the_sites(engine: Engine, file: int, name: str, sites: list[Site]) -> Iterator[PlacedUse]:
     """Where the name stands in code and no query of the language sees a use: inside a macro, say."""
     scope = engine.scope(file)
-    places = [*scope.source.words(name), *scope.source.inside_strings(name)]
-    if not places:
-        return
-    known = {scope.source.position(site.line, site.column) for site in sites}
+    source, sigils = scope.source, tuple(scope.rules.sigils)
+    known = {source.position(site.line, site.column) for site in sites}
     known.update(scope.name_at(each) for each in scope.symbols_by_name.get(name, ()))
-    for at in places:
-        if at not in known and scope.source.code[at - 1 : at] not in scope.rules.sigils:
+    for at in source.mentions(name):
+        if at not in known and source.text[at - 1 : at] not in sigils and source.is_code(name, at):
             site = scope.site_at(name, at)
             yield file, site, _bind(engine, file, site)

@@ -127,17 +127,23 @@ class SourceText:
             at = self.word(name, at + len(name))
         return found
 
-    def inside_strings(self, name: str) -> list[int]:
-        """Where a whole word stands in the code that a string holds: `"${name}"`."""
-        found = list[int]()
-        for part in _INTERPOLATED.finditer(self.text):
-            if self.code.startswith(" ", part.start()):
-                at = self.text.find(name, part.start(), part.end())
-                while at >= 0:
-                    if _is_whole(self.text, at, at + len(name)):
-                        found.append(at)
-                    at = self.text.find(name, at + len(name), part.end())
+    def mentions(self, name: str) -> list[int]:
+        """Where a whole word stands in the text, comments and strings included."""
+        found, at = list[int](), self.text.find(name)
+        while at >= 0:
+            if _is_whole(self.text, at, at + len(name)):
+                found.append(at)
+            at = self.text.find(name, at + len(name))
         return found
+
+    def is_code(self, name: str, at: int) -> bool:
+        """Whether a name that stands here is code, or in the code that a string holds: `"${name}"`."""
+        if self.code.startswith(name, at):
+            return True
+        start = self.text.rfind("\n", 0, at) + 1
+        end = self.text.find("\n", at)
+        parts = _INTERPOLATED.finditer(self.text, start, end if end >= 0 else len(self.text))
+        return any(part.start() < at < part.end() for part in parts)
 
     def declarable(self, name: str) -> list[int]:
         """Where a whole word stands and may be declared: not as a member, nor with its own member, call or index."""
