@@ -27,6 +27,7 @@ from codecairn.resolve.engine import Engine
 from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.resolve.references import references_to
 from codecairn.resolve.values import Definition
+from codecairn.source.parting import Parting, parting
 from codecairn.source.refs import default_branch, tip_of
 from codecairn.store.database import IndexStore
 from codecairn.store.layers import Layer
@@ -129,8 +130,9 @@ def diff_context(
     base = _side(call, project, base_ref or _default(call, project), patience)
     asked = head_ref or call.connection.refs.get(project.root) or "HEAD"
     head = _side(call, project, asked, patience)
-    parted = _merge_base(call, project, base.layer, head.layer)
-    changed, all_rows = _compare(call, project, parted, head)
+    parted = _parting(call, project, base.layer, head.layer)
+    clamping += [parted.warning] if parted.warning else []
+    changed, all_rows = _compare(call, project, parted.commit, head)
     files = [each for each in changed.files if _is_wanted(filters, each.path, each.old_path)]
     rows = [each for each in all_rows if _is_wanted(filters, *_paths(each))]
     if not files and head.has_calls:
@@ -145,14 +147,14 @@ def diff_context(
     return DiffContext(
         base_ref=base.ref,
         head_ref=LIVE if asked == LIVE else head.ref,
-        merge_base_commit=parted,
+        merge_base_commit=parted.commit,
         affected_files=len(files),
         total_changes=len(rows),
         changes=[_row(call, *each, with_hunk=include_hunks) for each in zip(page, at_base, at_head, strict=True)],
         file_changes=[_file(each) for each in shown],
         files_without_symbols=silent,
         omitted_files=max(0, silent - limit),
-        metadata=_metadata(base.inquiry, head.inquiry, changed, clamping, more=more),
+        metadata=_metadata(base.inquiry, head.inquiry, changed, clamping, more=more, is_whole=not parted.warning),
         next_cursor=str(offset + limit) if more else None,
     )
 
@@ -245,8 +247,8 @@ def _default(call: Call, project: Project) -> str:
     return tip.name
 
 
-def _merge_base(call: Call, project: Project, base: Layer, head: Layer) -> str:
-    parted = project.git.merge_base(base.head, head.head, call.cancel) if base.head and head.head else None
+def _parting(call: Call, project: Project, base: Layer, head: Layer) -> Parting:
+    parted = parting(project.git, base.head, head.head, call.cancel) if base.head and head.head else None
     if parted is None:
         raise MergeBaseFailed("The two refs have no history in common here", base=base.head, head=head.head)
     return parted
@@ -358,7 +360,7 @@ def _file(change: Compared) -> ChangedFile:
 
 
 def _metadata(
-    base: Inquiry, head: Inquiry, changed: ChangedFiles, clamping: list[str], *, more: bool
+    base: Inquiry, head: Inquiry, changed: ChangedFiles, clamping: list[str], *, more: bool, is_whole: bool
 ) -> dict[str, Any]:
     freshness = [head.stands.freshness, base.stands.freshness]
     lacking = sum(each.reason == MISSING for each in changed.files)
@@ -368,5 +370,5 @@ def _metadata(
     if changed.withheld:
         warnings.append(f"{number_of(changed.withheld, 'changed file')} not shown: secret or internal")
     least = "syncing" if "syncing" in freshness else next((each for each in freshness if each != "fresh"), "fresh")
-    said = head.metadata(is_cut=more, is_whole=not lacking, freshness_status=least)
+    said = head.metadata(is_cut=more, is_whole=is_whole and not lacking, freshness_status=least)
     return {**said, "warnings": warnings} if warnings else said
