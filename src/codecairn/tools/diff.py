@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import posixpath
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta, Struct
 
 from codecairn.cache import Cache
+from codecairn.cancel import Cancel
 from codecairn.diff.changed_files import MISSING, ChangedFiles, Comparison
 from codecairn.diff.hunks import hunk_lines
 from codecairn.diff.symbol_changes import symbol_changes
@@ -41,6 +45,7 @@ from codecairn.tools.suggestions import filters_without_files
 from codecairn.tools.waiting import CallPatience
 
 _MOST_CHANGES = 1000
+_GLANCE_S = 0.05
 _UNINDEXED = -1
 """Stands for the number of a layer that is not there yet."""
 _NEAREST = 5
@@ -191,13 +196,28 @@ def _all_paths(rows: list[SymbolChange]) -> set[str]:
 
 def _compare(call: Call, project: Project, parted: str, head: _RefSide) -> _Comparison:
     key = (str(head.store.path), parted, head.layer.id, head.layer.generation, head.layer.head)
-    found = _compared_commits.get(key) if head.layer.name else None
-    if found is None:
-        changed = Comparison(project.git, head.store, project.guard, parted, head.layer, call.cancel).file_changes()
-        found = changed, list(symbol_changes(changed.files, call.cancel))
-        if head.layer.name:  # the working tree may have changed by the next call
-            _compared_commits.put(key, found)
+    with _one_at_a_time(call.cancel):
+        found = _compared_commits.get(key) if head.layer.name else None
+        if found is None:
+            changed = Comparison(project.git, head.store, project.guard, parted, head.layer, call.cancel).file_changes()
+            found = changed, list(symbol_changes(changed.files, call.cancel))
+            if head.layer.name:  # the working tree may have changed by the next call
+                _compared_commits.put(key, found)
     return found
+
+
+_comparing = threading.Lock()
+
+
+@contextmanager
+def _one_at_a_time(cancel: Cancel) -> Iterator[None]:
+    """Comparisons take ten times the memory of other calls, and side by side not less time than one after another."""
+    while not _comparing.acquire(timeout=_GLANCE_S):
+        cancel.check()
+    try:
+        yield
+    finally:
+        _comparing.release()
 
 
 class _RefSide(NamedTuple):
