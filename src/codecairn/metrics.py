@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import Counter, deque
+from array import array
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -62,14 +63,18 @@ class _Method:
     slow: int = 0
     errors: Counter[str] = field(default_factory=Counter)
     rate_limit_hits: int = 0
-    latest: deque[float] = field(default_factory=lambda: deque(maxlen=_SAMPLES))
+    latest: array[float] = field(default_factory=lambda: array("d"))
+    """In one piece: a float of its own would keep the megabyte it lies in from being given back."""
     buckets: list[int] = field(default_factory=lambda: [0] * len(_BUCKETS_S))
 
     def add(self, elapsed_ms: float) -> None:
+        if self.count < _SAMPLES:
+            self.latest.append(elapsed_ms)
+        else:
+            self.latest[self.count % _SAMPLES] = elapsed_ms
         self.count += 1
         self.total_ms += elapsed_ms
         self.max_ms = max(self.max_ms, elapsed_ms)
-        self.latest.append(elapsed_ms)
         for number, bound in enumerate(_BUCKETS_S):
             self.buckets[number] += elapsed_ms <= bound * 1000
 

@@ -1,9 +1,10 @@
-"""A process made to be killed: it indexes a project, in small batches, or imports an archive, and dies where it is
-told to.
+"""A process made to be killed: it indexes a project, in small batches, imports an archive or exports one, and dies
+where it is told to.
 
 python doomed.py ROOT HOME update|rebuild|REF|ARCHIVE [POINT NUMBER before|after]
 
-REF is a branch to index. It says `begun` when all is loaded. POINT is one of POINTS, NUMBER the call at which it dies.
+REF is a branch to index. ARCHIVE is exported with a POINT of EXPORTING, and else imported. It says `begun` when all is
+loaded. POINT is one of those below, NUMBER the call at which it dies.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from codecairn.cancel import Cancel
 from codecairn.config import Settings
 from codecairn.index import batch
 from codecairn.index.run import Options
-from codecairn.index.state import import_state
+from codecairn.index.state import export_state, import_state
 from codecairn.project import Project
 from codecairn.resolve import file_imports
 from codecairn.source.refs import tip_of
@@ -63,9 +64,18 @@ IMPORTING: dict[str, tuple[Any, str]] = {
     "a run says how it ended": (writer.IndexWriter, "finish"),
 }
 
+EXPORTING: dict[str, tuple[Any, str]] = {
+    "a copy is made": (portable, "copy_committed"),
+    "documents are written": (portable, "write_documents"),
+    "members are hashed": (archive, "_digest"),
+    "a member is packed": (archive, "_add"),
+    "an archive is sealed": (archive, "_write_sealed"),
+    "an archive is written": (archive, "write"),
+}
+
 
 def die_at(point: str, number: int, moment: str) -> None:
-    owner, name = {**POINTS, **IMPORTING}[point]
+    owner, name = {**POINTS, **IMPORTING, **EXPORTING}[point]
     setattr(owner, name, _deadly(getattr(owner, name), number, moment))
 
 
@@ -91,7 +101,9 @@ def main(root: str, home: str, verb: str, *death: str) -> None:
         die_at(point, int(number), moment)
     index = Project(Path(root), Settings(data=Path(home))).index
     print("begun", flush=True)
-    if verb.endswith(".tar.zst"):
+    if death and death[0] in EXPORTING:
+        export_state(index, Path(verb), Cancel())
+    elif verb.endswith(".tar.zst"):
         import_state(index, Path(verb), Cancel())
     else:
         ref = None if verb in ("update", "rebuild") else tip_of(index.git, verb, Cancel())

@@ -6,6 +6,7 @@ import os
 import random
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -58,11 +59,7 @@ def test_killed_while_discoveries_are_written(
         client.start(
             "tools/call", {"name": "remember", "arguments": {"type": "rule", "content": f"Last {number} ones"}}
         )
-        process.kill()
-        process.wait()
-        for pipe in (process.stdin, process.stdout):
-            assert pipe is not None
-            pipe.close()
+        kill(process)
         assert acknowledged <= {row.id for row in reopened(repo.path, home).discoveries.all()}
 
 
@@ -89,3 +86,37 @@ def test_killed_while_projects_are_linked(tmp_path: Path, seeded: random.Random,
         after = said | {other} if verb == "link" else said - {other}
         assert linked in ([after] if process.returncode == 0 else [said, after])
         said = linked
+
+
+def test_killed_while_a_pack_is_built(tmp_path: Path, seeded: random.Random, trials: Callable[[int], int]) -> None:
+    """A pack stores nothing of its own: the next server builds the same one, from the same index and discoveries."""
+    repo = Repo.create(tmp_path / "repo")
+    parts = {f"part{n}.py": f"def ledger_{n}(thing):\n    return thing + {n}\n" for n in range(30)}
+    repo.commit("start", {"a.py": "def a():\n    return 1\n", **parts})
+    home, ask = tmp_path / "home", {"name": "build_context_pack", "arguments": {"task": "change ledger_7 of a thing"}}
+    process, client = start(repo.path, home)
+    client.request("tools/call", {"name": "index_codebase", "arguments": {"path": str(repo.path)}})
+    kept = remember(client, 1)["discovery"]["id"]
+    first = items_of(client.request("tools/call", ask))
+    for _ in range(trials(30)):
+        client.start("tools/call", ask)
+        time.sleep(seeded.uniform(0.0, 0.1))
+        kill(process)
+        assert kept in {row.id for row in reopened(repo.path, home).discoveries.all()}
+        process, client = start(repo.path, home)
+        assert items_of(client.request("tools/call", ask)) == first
+    kill(process)
+
+
+def items_of(answer: dict[str, Any]) -> list[tuple[str, str]]:
+    items: list[dict[str, Any]] = answer["result"]["structuredContent"]["items"]
+    assert items
+    return [(each["path"], each["content"]) for each in items]
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        assert pipe is not None
+        pipe.close()

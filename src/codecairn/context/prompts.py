@@ -108,8 +108,9 @@ def _review(call: Call, given: Given) -> str:
 
 def _commits(changes: BranchChanges) -> str:
     head = f"{code(changes.head)} with the working tree" if changes.is_working_tree else code(changes.head)
-    where = f"since it left {code(changes.base)} at {code(changes.merge_base[:12])}"
+    where = f"since it left {code(changes.base)} at {code(changes.parting.commit[:12])}"
     listed = [f"- {code(each.short_hash)} {one_line(each.message, 160)}" for each in changes.commits.commits]
+    listed += [f"- {note}" for note in (changes.parting.warning, *changes.commits.notes) if note]
     more = 1 if changes.commits.next_cursor else 0
     return section(f"Commits of {head}, {where}", listed or ["- none"], more, "or further commits: git_log")
 

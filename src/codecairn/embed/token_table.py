@@ -31,7 +31,6 @@ MOST_WORDS = 400
 """Of one text, the first ones: 400 * 127 * 255 is below 2**24."""
 _MOST_FACTOR = 255
 _MOST_OFTEN = 127
-_LARGEST_MEMO = 200_000
 
 
 class Card(Struct, frozen=True):
@@ -111,7 +110,7 @@ _LOGARITHMS = [0.0, *(1 + math.log(n) for n in range(1, _MOST_OFTEN + 1))]
 
 
 class _Ids(dict[str, int]):
-    """The row of every word, those outside the vocabulary included, each worked out once."""
+    """The row of every word; those outside the vocabulary are worked out each time, or they would be kept for ever."""
 
     def __init__(self, vocabulary: dict[str, int], buckets: int) -> None:
         super().__init__(vocabulary)
@@ -121,7 +120,4 @@ class _Ids(dict[str, int]):
         return self[word] < self._size
 
     def __missing__(self, word: str) -> int:
-        row = self._size + zlib.crc32(word.encode("utf-8", "surrogatepass")) % self._buckets
-        if len(self) < _LARGEST_MEMO:
-            self[word] = row
-        return row
+        return self._size + zlib.crc32(word.encode("utf-8", "surrogatepass")) % self._buckets

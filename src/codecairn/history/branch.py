@@ -10,6 +10,7 @@ from codecairn.history.diff import DiffQuery, diff
 from codecairn.history.log import LogQuery, log
 from codecairn.paths import Guard, printable
 from codecairn.source.git import Git
+from codecairn.source.parting import Parting, parting
 from codecairn.source.refs import default_branch, resolve
 from codecairn.types import CommitList, Diff
 
@@ -21,7 +22,7 @@ _MOST_REFS = 500
 class BranchChanges:
     base: str
     head: str
-    merge_base: str
+    parting: Parting
     commits: CommitList
     changes: Diff
     is_working_tree: bool
@@ -33,13 +34,13 @@ def branch_changes(git: Git, guard: Guard, base: str | None, head: str | None, c
     working tree; without a base, the default branch."""
     against = base or _default(git, cancel)
     tip = resolve(git, head or "HEAD", cancel, param="head", complaint="Unknown ref")
-    left = git.merge_base(resolve(git, against, cancel, param="base", complaint="Unknown ref"), tip, cancel)
-    if left is None:
+    parted = parting(git, resolve(git, against, cancel, param="base", complaint="Unknown ref"), tip, cancel)
+    if parted is None:
         raise MergeBaseFailed(f"{printable(against)} and {printable(head or 'HEAD')} have no history in common")
-    query = DiffQuery(left, tip if head else None)
-    commits = log(git, guard, LogQuery(since=left, ref=tip, count=_MOST_COMMITS), cancel)
+    query = DiffQuery(parted.commit, tip if head else None)
+    commits = log(git, guard, LogQuery(since=parted.commit, ref=tip, count=_MOST_COMMITS), cancel)
     name = head or git.branch(cancel) or "HEAD"
-    return BranchChanges(against, name, left, commits, diff(git, guard, query, cancel), is_working_tree=not head)
+    return BranchChanges(against, name, parted, commits, diff(git, guard, query, cancel), is_working_tree=not head)
 
 
 def _default(git: Git, cancel: Cancel) -> str:

@@ -11,25 +11,15 @@ from itertools import islice
 from codecairn.cancel import Cancel
 from codecairn.errors import InvalidInput, NotFound
 from codecairn.history import dates
+from codecairn.history.log_gaps import read_log
 from codecairn.paths import Guard, has_control, printable
 from codecairn.source.git import Git, Layout
-from codecairn.source.git_errors import REPAIR, failure, lacks_objects, missing_object, name_first_few, output_of
 from codecairn.source.refs import resolve
 from codecairn.text import decode
 from codecairn.types import Commit, CommitFileChange, CommitList, FileStatus
 
-# Every field ends in NUL, the one byte that no message, name or path can hold.
-_FORMAT = "--format=tformat:%x00%H%x00%P%x00%aN%x00%aE%x00%aI%x00%ct%x00%s%x00%b%x00"
 _FIELDS_AFTER_HASH = 7
 _CURSOR = re.compile(r"([0-9a-f]{40,64})\+(\d{1,9})")
-
-_COMMAND = (
-    "log", "-z", "--no-color", "--no-decorate", "--no-show-signature", "--no-ext-diff", "--no-textconv",
-    "--encoding=UTF-8", "--ignore-submodules=dirty", _FORMAT,
-)  # fmt: skip
-_FILES = "--name-status"
-_SHAPES = frozenset({"--no-relative", "--relative", "--diff-merges=first-parent", "--diff-merges=off"})
-"""Options that say how a commit is shown, and not which."""
 
 STATUS: dict[str, FileStatus] = {
     "A": "added", "M": "modified", "D": "deleted", "R": "renamed", "C": "copied", "T": "type changed", "U": "unmerged",
@@ -122,7 +112,6 @@ def _is_unusable(text: str) -> bool:
 
 Walk = tuple[list[Commit], list[str]]
 """The commits of one page and one more if there is one, and what could not be told for want of objects."""
-_NO_RENAMES = "Partial clone, or a damaged one: renames appear as a deletion and an addition."
 
 
 def _plain(git: Git, layout: Layout, guard: Guard, query: LogQuery, bounds: _Bounds, path: str, cancel: Cancel) -> Walk:
@@ -139,7 +128,7 @@ def _plain(git: Git, layout: Layout, guard: Guard, query: LogQuery, bounds: _Bou
         f"--max-count={query.count + 1}",
     ]
     pathspec = [path] if path else [] if layout.whole else ["."]
-    output, gaps = _run(git, [*options, "--end-of-options", *bounds.revisions, "--", *pathspec], cancel)
+    output, gaps = read_log(git, [*options, "--end-of-options", *bounds.revisions, "--", *pathspec], cancel)
     return [record.commit for record in _records(output, layout.short, guard)], gaps
 
 
@@ -158,7 +147,7 @@ def _follow(
 
     options = [*_seconds("--since", bounds.since), "--no-relative", "--diff-merges=off", "--follow"]
     asked = [*options, "--end-of-options", *bounds.revisions, "--", path]
-    output, gaps = _run(git, asked, cancel, _Filled(wanted, choose))
+    output, gaps = read_log(git, asked, cancel, _Filled(wanted, choose))
     return [record.commit for record in choose(output)][bounds.skip : wanted], gaps
 
 
@@ -190,48 +179,6 @@ def _matches(record: _Record, query: LogQuery, bounds: _Bounds) -> bool:
 
 def _seconds(option: str, moment: int | None) -> list[str]:
     return [] if moment is None else [f"{option}=@{moment} +0000"]
-
-
-def _run(
-    git: Git, asked: list[str], cancel: Cancel, enough: Callable[[bytearray], bool] | None = None
-) -> tuple[bytes, list[str]]:
-    """The commits as git prints them, and notes on gaps: where objects are lacking, renames are not told; where folders
-    are lacking, git is asked commit by commit."""
-    finished = git.run(*_COMMAND, _FILES, "--find-renames", *asked, cancel=cancel, enough=enough)
-    if finished.status == 0 or finished.stopped_early or not lacks_objects(finished):
-        return output_of(finished), []
-    without = [option for option in asked if option != "--follow"]
-    finished = git.run(*_COMMAND, _FILES, "--no-renames", *without, cancel=cancel)
-    if finished.status == 0 or not lacks_objects(finished):
-        return output_of(finished), [_NO_RENAMES]
-    names = ("log", "--no-color", "--no-show-signature", "--format=%H")
-    alone = git.run(*names, *without, cancel=cancel)
-    if not lacks_objects(alone):
-        return _with_files(git, output_of(alone), without, cancel)
-    ends = f"History ends here: object {missing_object(alone)} cannot be read. {REPAIR}"
-    if not alone.output:  # right behind the first commit
-        first = [option for option in without if option != "--skip=0" and not option.startswith("--max-count=")]
-        alone = git.run(*names, "--no-walk", *first, cancel=cancel)
-    if not alone.output:
-        raise failure(alone)
-    output, gaps = _with_files(git, alone.output, without, cancel)
-    return output, [*gaps, ends]
-
-
-def _with_files(git: Git, hashes: bytes, asked: list[str], cancel: Cancel) -> tuple[bytes, list[str]]:
-    """Commits with the files that each changed, asked for one by one; without, where they cannot be told."""
-    output, unknown = bytearray(), list[str]()
-    options = [each for each in asked[: asked.index("--end-of-options")] if each in _SHAPES]
-    pathspec = asked[asked.index("--") :]
-    for hash_ in hashes.decode("ascii", "replace").split():
-        shown = [*_COMMAND, "--no-renames", *options, "--no-walk"]
-        one = git.run(*shown, _FILES, "--end-of-options", hash_, *pathspec, cancel=cancel)
-        if one.status != 0 and lacks_objects(one):
-            unknown.append(f"{hash_[:12]} ({missing_object(one)[:12]} cannot be read)")
-            one = git.run(*shown, "--no-patch", "--end-of-options", hash_, cancel=cancel)
-        output += one.output
-    said = f"The files that these commits changed cannot be told: {name_first_few(unknown)}. {REPAIR}"
-    return bytes(output), [_NO_RENAMES, *([said] if unknown else [])]
 
 
 @dataclass(frozen=True)

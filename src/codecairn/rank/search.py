@@ -69,10 +69,10 @@ not be shown: what was learnt holds for as long as nobody writes documents for t
 
 
 _rankings: Cache[tuple[_State, Question], Ranking] = Cache(
-    "search.rankings", 12_000_000, lambda ranking: _RESULT_BYTES * len(ranking.results)
+    "search.rankings", 8_000_000, lambda ranking: _RESULT_BYTES * len(ranking.results)
 )
-"""Some thirty."""
-_frequencies: Cache[tuple[_State, str], int] = Cache("search.frequencies", 4_000_000, lambda _: 80)
+"""Some twenty."""
+_frequencies: Cache[tuple[_State, str], int] = Cache("search.frequencies", 2_000_000, lambda _: 80)
 _extents: Cache[_State, Extent] = Cache("search.extents", 100_000, lambda _: 100)
 _vectors: Cache[_State, tuple[ViewVectors | None]] = Cache(
     "search.vectors", 33_000_000, lambda found: max(_VIEW_BYTES, found[0].field.memory_bytes) if found[0] else 0

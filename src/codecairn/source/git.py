@@ -23,11 +23,11 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 
 from codecairn import config
 from codecairn.cache import Cache
@@ -108,6 +108,7 @@ class Git:
         tree: WorkingTree | None = None,
         enough: Callable[[bytearray], bool] | None = None,
         seconds: float | None = None,
+        stdin: bytes | None = None,
     ) -> Finished:
         """Run git and hand back how it ended, or what it said within so many `seconds`; a status is the caller's."""
         settings = [*NEUTRAL.items(), *(tree.settings if tree else [])]
@@ -116,15 +117,19 @@ class Git:
         graph = self._graph if arguments[0] in _WALKS else None
         began = time.monotonic()
         try:
-            finished = process.run(
-                [self._program, "--no-pager", *(() if arguments[0] in _NO_LITERALS else _LITERAL), *arguments],
-                folder=self.root,
-                environment={**_environment(settings), **index, **(graph.environment if graph else {})},
-                timeout=seconds or self.timeout,
-                cancel=cancel,
-                enough=enough,
-                partial=seconds is not None,
-            )
+            # A git that is given much would wait for us to read what it says, while we wait for it to take the rest.
+            with TemporaryFile() if stdin is not None else nullcontext() as spool:
+                finished = process.run(
+                    [self._program, "--no-pager", *(() if arguments[0] in _NO_LITERALS else _LITERAL), *arguments],
+                    folder=self.root,
+                    environment={**_environment(settings), **index, **(graph.environment if graph else {})},
+                    timeout=seconds or self.timeout,
+                    cancel=cancel,
+                    enough=enough,
+                    stdin=stdin,
+                    partial=seconds is not None,
+                    spool=spool,
+                )
         except OSError as error:
             raise self._not_started(error) from error
         if graph is not None:

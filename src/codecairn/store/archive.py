@@ -22,6 +22,7 @@ import os
 import re
 import shutil
 import tarfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
@@ -41,6 +42,7 @@ MANIFEST = "manifest.json"
 _LEVEL = 3
 _PART = 1 << 20
 _BLOCK = 512
+_DAY_S = 86_400.0
 _LARGEST_MANIFEST = 16 << 20
 _MOST_MEMBERS = 10_000
 _MOST_BYTES = 256 << 30
@@ -111,6 +113,7 @@ def write(path: Path, manifest: Manifest, folder: Path, notes: Mapping[str, byte
     manifest = msgspec.structs.replace(manifest, members=listed)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
+        _sweep(path)
         with partial.open("wb") as file:
             _write_sealed(file, lambda stream: _pack(stream, manifest, folder, notes, step))
         partial.replace(path)
@@ -121,6 +124,16 @@ def write(path: Path, manifest: Manifest, folder: Path, notes: Mapping[str, byte
     finally:
         partial.unlink(missing_ok=True)
     return manifest
+
+
+def _sweep(path: Path) -> None:
+    """Remove what exports to this place left that were killed; one that is under way is not a day old."""
+    for each in path.parent.iterdir():
+        if (
+            re.fullmatch(rf"\.{re.escape(path.name)}\.[0-9]+", each.name)
+            and time.time() - each.stat().st_mtime > _DAY_S
+        ):
+            each.unlink()
 
 
 def _files(folder: Path) -> Iterator[str]:

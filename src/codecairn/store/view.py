@@ -80,9 +80,9 @@ _MEETING = (
 _TEXT_BYTES = 60
 """Of a text besides its characters, and its place in a list."""
 _recent_terms: Cache[int, list[str]] = Cache(
-    "index.terms", 6_000_000, lambda terms: sum(_TEXT_BYTES + len(each) for each in terms)
+    "index.terms", 3_000_000, lambda terms: sum(_TEXT_BYTES + len(each) for each in terms)
 )
-"""Some six hundred files. An id stands for one content, so what was read once is never out of date."""
+"""Some three hundred files. An id stands for one content, so what was read once is never out of date."""
 
 
 class View:

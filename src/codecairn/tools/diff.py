@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import posixpath
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta, Struct
 
 from codecairn.cache import Cache
+from codecairn.cancel import Cancel
 from codecairn.diff.changed_files import MISSING, ChangedFiles, Comparison
 from codecairn.diff.hunks import hunk_lines
 from codecairn.diff.symbol_changes import symbol_changes
@@ -27,6 +31,7 @@ from codecairn.resolve.engine import Engine
 from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.resolve.same_definition import declarations, references_to_all
 from codecairn.resolve.values import Definition
+from codecairn.source.parting import Parting, parting
 from codecairn.source.refs import default_branch, tip_of
 from codecairn.store.database import IndexStore
 from codecairn.store.layers import Layer
@@ -40,6 +45,7 @@ from codecairn.tools.suggestions import filters_without_files
 from codecairn.tools.waiting import CallPatience
 
 _MOST_CHANGES = 1000
+_GLANCE_S = 0.05
 _UNINDEXED = -1
 """Stands for the number of a layer that is not there yet."""
 _NEAREST = 5
@@ -132,8 +138,9 @@ def diff_context(
     base = _side(call, project, base_ref or _default(call, project), patience)
     asked = head_ref or call.connection.refs.get(project.root) or "HEAD"
     head = _side(call, project, asked, patience)
-    parted = _merge_base(call, project, base.layer, head.layer)
-    changed, all_rows = _compare(call, project, parted, head)
+    parted = _parting(call, project, base.layer, head.layer)
+    clamping += [parted.warning] if parted.warning else []
+    changed, all_rows = _compare(call, project, parted.commit, head)
     files = [each for each in changed.files if _is_wanted(filters, each.path, each.old_path)]
     rows = [each for each in all_rows if _is_wanted(filters, *_paths(each))]
     if not files and head.has_calls:
@@ -148,14 +155,14 @@ def diff_context(
     return DiffContext(
         base_ref=base.ref,
         head_ref=LIVE if asked == LIVE else head.ref,
-        merge_base_commit=parted,
+        merge_base_commit=parted.commit,
         affected_files=len(files),
         total_changes=len(rows),
         changes=[_row(call, *each, with_hunk=include_hunks) for each in zip(page, at_base, at_head, strict=True)],
         file_changes=[_file(each) for each in shown],
         files_without_symbols=silent,
         omitted_files=max(0, silent - limit),
-        metadata=_metadata(base.inquiry, head.inquiry, changed, clamping, more=more),
+        metadata=_metadata(base.inquiry, head.inquiry, changed, clamping, more=more, is_whole=not parted.warning),
         next_cursor=str(offset + limit) if more else None,
     )
 
@@ -192,13 +199,28 @@ def _all_paths(rows: list[SymbolChange]) -> set[str]:
 
 def _compare(call: Call, project: Project, parted: str, head: _RefSide) -> _Comparison:
     key = (str(head.store.path), parted, head.layer.id, head.layer.generation, head.layer.head)
-    found = _compared_commits.get(key) if head.layer.name else None
-    if found is None:
-        changed = Comparison(project.git, head.store, project.guard, parted, head.layer, call.cancel).file_changes()
-        found = changed, list(symbol_changes(changed.files, call.cancel))
-        if head.layer.name:  # the working tree may have changed by the next call
-            _compared_commits.put(key, found)
+    with _one_at_a_time(call.cancel):
+        found = _compared_commits.get(key) if head.layer.name else None
+        if found is None:
+            changed = Comparison(project.git, head.store, project.guard, parted, head.layer, call.cancel).file_changes()
+            found = changed, list(symbol_changes(changed.files, call.cancel))
+            if head.layer.name:  # the working tree may have changed by the next call
+                _compared_commits.put(key, found)
     return found
+
+
+_comparing = threading.Lock()
+
+
+@contextmanager
+def _one_at_a_time(cancel: Cancel) -> Iterator[None]:
+    """Comparisons take ten times the memory of other calls, and side by side not less time than one after another."""
+    while not _comparing.acquire(timeout=_GLANCE_S):
+        cancel.check()
+    try:
+        yield
+    finally:
+        _comparing.release()
 
 
 class _RefSide(NamedTuple):
@@ -248,8 +270,8 @@ def _default(call: Call, project: Project) -> str:
     return tip.name
 
 
-def _merge_base(call: Call, project: Project, base: Layer, head: Layer) -> str:
-    parted = project.git.merge_base(base.head, head.head, call.cancel) if base.head and head.head else None
+def _parting(call: Call, project: Project, base: Layer, head: Layer) -> Parting:
+    parted = parting(project.git, base.head, head.head, call.cancel) if base.head and head.head else None
     if parted is None:
         raise MergeBaseFailed("The two refs have no history in common here", base=base.head, head=head.head)
     return parted
@@ -365,7 +387,7 @@ def _file(change: Compared) -> ChangedFile:
 
 
 def _metadata(
-    base: Inquiry, head: Inquiry, changed: ChangedFiles, clamping: list[str], *, more: bool
+    base: Inquiry, head: Inquiry, changed: ChangedFiles, clamping: list[str], *, more: bool, is_whole: bool
 ) -> dict[str, Any]:
     freshness = [head.stands.freshness, base.stands.freshness]
     lacking = sum(each.reason == MISSING for each in changed.files)
@@ -375,5 +397,5 @@ def _metadata(
     if changed.withheld:
         warnings.append(f"{number_of(changed.withheld, 'changed file')} not shown: secret or internal")
     least = "syncing" if "syncing" in freshness else next((each for each in freshness if each != "fresh"), "fresh")
-    said = head.metadata(is_cut=more, is_whole=not lacking, freshness_status=least)
+    said = head.metadata(is_cut=more, is_whole=is_whole and not lacking, freshness_status=least)
     return {**said, "warnings": warnings} if warnings else said
