@@ -17,6 +17,7 @@ from codecairn.resolve.values import (
     FunctionValue,
     Instance,
     Local,
+    Namespace,
     Outside,
     Parent,
     Shape,
@@ -131,6 +132,8 @@ class Types:
             )
             if value is None and scope.rules.splits_types:
                 value, _ = self._engine.names.lookup(scope, first, position, "any")
+            if value is None and scope.rules.namespaces and len(steps) > 1:
+                value = Namespace((first,), scope.row.id)
         for step in steps[1:]:
             if value is None or isinstance(value, Local | Outside):
                 return OUTSIDE if isinstance(value, Outside) else None
