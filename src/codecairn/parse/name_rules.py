@@ -19,6 +19,7 @@ the name looked for, captured as `n`.
     abstract      types that make the types below them interfaces
     opaque        expressions for comments and strings; `word` one for a name
     selves        names for the instance inside a method; `classes` for its type, `supers` for what that extends
+    itself        how the type around is written, which is the file's own outside of all others
     sigils        what a name may begin with, and is then another one; where `@` is a decorator's it is none
     separators    what joins a receiver and its member, longest first
     scopes        "indent" or "braces": what tells blocks apart
@@ -82,6 +83,7 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     selves: frozenset[str] = frozenset({"this", "self"})
     classes: frozenset[str] = frozenset()
     supers: frozenset[str] = frozenset({"super"})
+    itself: str = ""
     sigils: str = "@#"
     separators: tuple[str, ...] = ("?.", "!.", "&.", "->", "::", ".")
     scopes: Literal["indent", "braces"] = "braces"
