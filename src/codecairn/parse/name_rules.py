@@ -12,11 +12,14 @@ the name looked for, captured as `n`.
     endings       of files that an import leaves out, with the dot; `index` stems of files that stand for their folder
     shares        whose top-level names are seen without an import: those of the "file", its "folder", its "package" or
                   "all"
+    namespaces    true where any file may add to a namespace, and names are found by their path; `libraries` are those that
+                  are no project's
     headers       endings of files in which a function without a body is a declaration; `stubs` of files that hold
                   nothing but declarations
     abstract      types that make the types below them interfaces
     opaque        expressions for comments and strings; `word` one for a name
     selves        names for the instance inside a method; `classes` for its type, `supers` for what that extends
+    itself        how the type around is written, which is the file's own outside of all others
     sigils        what a name may begin with, and is then another one; where `@` is a decorator's it is none
     separators    what joins a receiver and its member, longest first
     scopes        "indent" or "braces": what tells blocks apart
@@ -68,6 +71,8 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     endings: tuple[str, ...] = ()
     index: tuple[str, ...] = ()
     shares: Literal["file", "folder", "package", "all"] = "all"
+    namespaces: bool = False
+    libraries: frozenset[str] = frozenset()
     headers: tuple[str, ...] = ()
     stubs: tuple[str, ...] = ()
     abstract: frozenset[str] = frozenset()
@@ -78,6 +83,7 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     selves: frozenset[str] = frozenset({"this", "self"})
     classes: frozenset[str] = frozenset()
     supers: frozenset[str] = frozenset({"super"})
+    itself: str = ""
     sigils: str = "@#"
     separators: tuple[str, ...] = ("?.", "!.", "&.", "->", "::", ".")
     scopes: Literal["indent", "braces"] = "braces"

@@ -19,6 +19,7 @@ from codecairn.parse.kinds import TYPES
 from codecairn.resolve.expressions import Expressions
 from codecairn.resolve.members import Members
 from codecairn.resolve.names import Names
+from codecairn.resolve.namespaces import Namespaces
 from codecairn.resolve.questions import BoundSite, Questions
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.source import ExpressionStep
@@ -37,6 +38,7 @@ _SEVERAL = BoundSite(None, reason="several targets")
 
 class Engine(Questions):
     names: Names
+    namespaces: Namespaces
     types: Types
     members: Members
     expressions: Expressions
@@ -44,6 +46,7 @@ class Engine(Questions):
     def __init__(self, view: View, cancel: Cancel, steps: int = MOST_STEPS) -> None:
         super().__init__(view, cancel, steps)
         self.names = Names(self)
+        self.namespaces = Namespaces(self)
         self.types = Types(self)
         self.members = Members(self)
         self.expressions = Expressions(self)

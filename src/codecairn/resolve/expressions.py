@@ -18,6 +18,7 @@ from codecairn.resolve.values import (
     Instance,
     Local,
     ModuleFiles,
+    Namespace,
     Outside,
     Parent,
     Value,
@@ -79,6 +80,8 @@ class Expressions:
         value, _ = self._engine.names.lookup(scope, first.text, first.start, "value")
         if value is None and rules.splits_types:
             value, _ = self._engine.names.lookup(scope, first.text, first.start, "any")
+        if value is None and rules.namespaces and scope.source.code.startswith("::", first.start + len(first.text)):
+            return Namespace((first.text,), scope.row.id)
         return self.read(value) if not _is_call(steps, 0) else value
 
     def _cast_to(self, scope: FileScope, call: ExpressionStep) -> Value | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from codecairn.names.qualified import module_of
+from codecairn.names.qualified import module_of, parts
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.generation import ASKED_FIRST
@@ -23,6 +23,7 @@ from codecairn.resolve.values import (
     Instance,
     Local,
     ModuleFiles,
+    Namespace,
     Outside,
     Parent,
     Shape,
@@ -52,6 +53,8 @@ class Members:
             return either(self.of(each, name, wants) for each in value.values)
         if isinstance(value, ModuleFiles):
             return self.export(value, name, wants)
+        if isinstance(value, Namespace):
+            return self._engine.namespaces.member(value, name)
         if isinstance(value, Shape):
             field = re.search(rf"(?:^|[{{;,\s]){re.escape(name)}\??\s*:\s*([^;,}}]+)", value.text)
             return (
@@ -69,6 +72,8 @@ class Members:
                 held = self._engine.types.type_of(value)
                 if held is not None and held != value and not isinstance(held, Local):
                     return self.of(held, name)
+            if symbol.kind == "module" and self._engine.scope(value.file).rules.namespaces:
+                return self._engine.namespaces.member(Namespace(parts(symbol.path), value.file), name)
             declared = self._module_of_declaration(value) if symbol.kind == "module" else None
             return self.export(declared, name, wants) if declared else self.of_type(value, name, wants)
         return OUTSIDE if isinstance(value, Outside | Elements) else None
@@ -262,6 +267,9 @@ class Members:
         if not each.module:
             return self.top(scope, each.name, wants)
         module = self._engine.modules.find(scope.row, each.module)
+        if scope.rules.namespaces and (each.name or each.alias):
+            namespace = Namespace(parts(each.module), scope.row.id)
+            return self._engine.namespaces.member(namespace, each.name) if each.name else namespace
         if not each.name:
             if scope.rules.imports == "dotted" and not each.alias and "." in each.module.lstrip("."):
                 module = self._engine.modules.find(scope.row, each.module.split(".")[0])

@@ -129,16 +129,25 @@ class Modules:
         return ModuleFiles((whole.id,)) if whole and family(whole.language) == family(importer.language) else found
 
     def _by_folder(self, importer: FileRow, module: str) -> ModuleFiles | None:
-        found = self._module_around(_rules(importer), posixpath.dirname(importer.path))
+        own = self._module_around(_rules(importer), posixpath.dirname(importer.path))
+        for prefix, root in [own, *self._modules_declared(_rules(importer))] if own is not None else ():
+            if module == prefix or module.startswith(f"{prefix}/"):
+                folder = posixpath.join(root, module[len(prefix) :].strip("/"))
+                beside = self._known.folders.get(folder.strip("/"), [])
+                files = [each.id for each in beside if each.language == importer.language and not _is_test_file(each)]
+                if files:
+                    return ModuleFiles(tuple(files))
+        return None
+
+    def _modules_declared(self, rules: NameRules) -> list[tuple[str, str]]:
+        """Every module of the project and where it is rooted, the longest name first."""
+        found: list[tuple[str, str]] | None = self._known.answer(("modules", rules.manifest))
         if found is None:
-            return None
-        prefix, root = found
-        if module != prefix and not module.startswith(f"{prefix}/"):
-            return None
-        folder = posixpath.join(root, module[len(prefix) :].strip("/"))
-        language, beside = importer.language, self._known.folders.get(folder.strip("/"), [])
-        files = tuple(each.id for each in beside if each.language == language and not _is_test_file(each))
-        return ModuleFiles(files) if files else None
+            roots = {posixpath.dirname(each.path) for each in self._known.namesakes.get(rules.manifest, ())}
+            around = (self._module_around(rules, root) for root in sorted(roots))
+            found = sorted({each for each in around if each is not None}, key=lambda each: (-len(each[0]), each[1]))
+            self._known.keep(("modules", rules.manifest), found)
+        return found
 
     def _module_around(self, rules: NameRules, folder: str) -> tuple[str, str] | None:
         """The module around a folder and where it is rooted. Folders may be nested deeper than calls may be."""
@@ -183,9 +192,12 @@ class Modules:
         near = posixpath.normpath(posixpath.join(posixpath.dirname(importer.path), module))
         if near in self.files:
             return ModuleFiles((self.files[near].id,))
-        namesakes = self._known.namesakes.get(posixpath.basename(module), [])
-        ending = [file for file in namesakes if f"/{file.path}".endswith(f"/{module}")]
-        return ModuleFiles((ending[0].id,)) if len(ending) == 1 else None
+        for ending in ("", *_rules(importer).endings):
+            named = self._known.namesakes.get(posixpath.basename(module) + ending, [])
+            found = [file for file in named if f"/{file.path}".endswith(f"/{module}{ending}")]
+            if found:
+                return ModuleFiles((found[0].id,)) if len(found) == 1 else None
+        return None
 
     def submodule(self, importer: FileRow, module: ModuleFiles, name: str) -> ModuleFiles | None:
         if module.folder is None:

@@ -50,18 +50,20 @@ class Names:
         for row in self._engine.beside(scope, name):
             if (found := self._engine.members.top(self._engine.scope(row.id), name, wants)) is not None:
                 return found, "qualified"
-        for each in scope.wildcards:
+        for each in scope.wildcards if not scope.rules.namespaces else ():
             module = self._engine.modules.find(scope.row, each.module)
             if module is not None and (value := self._engine.members.export(module, name, wants)) is not None:
                 return value, "import"
+        if scope.rules.namespaces and (value := self._engine.namespaces.visible(scope, name, position)) is not None:
+            return value, "qualified"
         if scope.rules.shares == "all":
             tops = [(row, symbol) for row, symbol in self._engine.definitions_named(name)
                     if row.language == scope.row.language and symbol.kind not in ("field",)]  # fmt: skip
             if len({symbol.path for _, symbol in tops}) == 1:
-                return self._first_seen(scope, tops), "unique_name"
+                return self.first_seen(scope, tops), "unique_name"
         return None, "same_file"
 
-    def _first_seen(self, scope: FileScope, tops: list[tuple[FileRow, SymbolRow]]) -> Definition:
+    def first_seen(self, scope: FileScope, tops: list[tuple[FileRow, SymbolRow]]) -> Definition:
         """Of definitions of one path, that of a file which is imported, else the nearest by folders, else the first by
         its file's path: a copy of a library in `deps/` is not meant by the code beside it."""
         if len(tops) > 1:

@@ -18,7 +18,7 @@ from codecairn.resolve.modules import Modules
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.source import ExpressionStep
 from codecairn.resolve.step_budget import Budget
-from codecairn.resolve.values import Definition, IndependentQuestion, ModuleFiles, Outside, Resolver, Value
+from codecairn.resolve.values import Definition, IndependentQuestion, ModuleFiles, Namespace, Outside, Resolver, Value
 from codecairn.store.file_version import SymbolRow
 from codecairn.store.view import FileRow, View
 from codecairn.words import identifiers
@@ -55,6 +55,12 @@ class NameLookup(Protocol):
     ) -> tuple[Value | None, Resolver]: ...
     def assigned_value(self, scope: FileScope, name: str, position: int) -> Value | None: ...
     def me(self, scope: FileScope, position: int) -> Definition | None: ...
+    def first_seen(self, scope: FileScope, tops: list[tuple[FileRow, SymbolRow]]) -> Definition: ...
+
+
+class NamespaceLookup(Protocol):
+    def member(self, namespace: Namespace, name: str) -> Value | None: ...
+    def visible(self, scope: FileScope, name: str, position: int) -> Value | None: ...
 
 
 class TypeLookup(Protocol):
@@ -84,6 +90,7 @@ class ExpressionLookup(Protocol):
 
 class Questions:
     names: NameLookup
+    namespaces: NamespaceLookup
     types: TypeLookup
     members: MemberLookup
     expressions: ExpressionLookup

@@ -17,6 +17,8 @@ from codecairn.resolve.values import (
     FunctionValue,
     Instance,
     Local,
+    ModuleFiles,
+    Namespace,
     Outside,
     Parent,
     Shape,
@@ -76,10 +78,13 @@ class Types:
         return None
 
     def _one_type(self, scope: FileScope, text: str, position: int, me: Definition | None) -> Value | None:
-        text = text.strip().strip("\"'").lstrip("*&").strip()
+        text = text.strip().strip("\"'").lstrip("*&?").strip()
         text = re.sub(r"^(?:readonly|const|mut|dyn|impl|keyof|final|unique)\s+", "", text)
         if text in _NOTHING:
             return None
+        if text == scope.rules.itself:
+            around = scope.symbol_at(position, TYPES - {"type"})
+            return Instance(Definition(scope.row.id, around.number)) if around else ModuleFiles((scope.row.id,))
         if text in _OWN and me is None:
             me = self._engine.names.me(scope, position)
         if text in _OWN:
@@ -131,6 +136,8 @@ class Types:
             )
             if value is None and scope.rules.splits_types:
                 value, _ = self._engine.names.lookup(scope, first, position, "any")
+            if value is None and scope.rules.namespaces and len(steps) > 1:
+                value = Namespace((first,), scope.row.id)
         for step in steps[1:]:
             if value is None or isinstance(value, Local | Outside):
                 return OUTSIDE if isinstance(value, Outside) else None
@@ -209,7 +216,7 @@ class Types:
         if not isinstance(value, Definition):
             if isinstance(value, FunctionValue):
                 return self._engine.expressions.call_result(value)
-            return value if isinstance(value, Outside | Instance | Elements | Shape | Either) else None
+            return value if isinstance(value, Outside | Instance | Elements | Shape | Either | ModuleFiles) else None
         symbol = self._engine.symbol(value)
         if symbol.kind == "type":
             is_own = self._engine.scope(value.file).rules.own_types

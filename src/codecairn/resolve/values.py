@@ -35,6 +35,14 @@ class ModuleFiles:
 
 
 @dataclass(frozen=True)
+class Namespace:
+    """A path that other names stand in, which no file holds alone, as a file sees it."""
+
+    path: tuple[str, ...]
+    file: int
+
+
+@dataclass(frozen=True)
 class Instance:
     """A value of a type that is defined here."""
 
@@ -95,7 +103,7 @@ class Either:
     values: tuple[Value, ...]
 
 
-Value = Definition | ModuleFiles | Instance | Parent | Elements | FunctionValue | Shape | Outside | Local | Either
+Value = Definition | ModuleFiles | Namespace | Instance | Parent | Elements | FunctionValue | Shape | Outside | Local | Either
 VARIABLES = frozenset({"var", "const", "field"})
 OUTSIDE = Outside()
 LOCAL = Local()

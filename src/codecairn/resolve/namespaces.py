@@ -1,0 +1,83 @@
+"""Namespaces, which any file may open and add to: names by the path they are written with, wherever they are defined.
+
+A path may leave out the namespaces around where it is written, and a file may open some by a macro that shows none. So
+a path and the owner of a definition fit where one ends as the other does.
+"""
+
+from __future__ import annotations
+
+from codecairn.names.qualified import parts
+from codecairn.parse.kinds import HOLDERS
+from codecairn.parse.language import family
+from codecairn.resolve.questions import Questions
+from codecairn.resolve.scope import FileScope
+from codecairn.resolve.values import OUTSIDE, Definition, Namespace, Value
+from codecairn.store.file_version import SymbolRow
+from codecairn.store.view import FileRow
+
+_Candidate = tuple[FileRow, SymbolRow]
+_Path = tuple[str, ...]
+
+
+class Namespaces:
+    def __init__(self, engine: Questions) -> None:
+        self._engine = engine
+
+    def member(self, namespace: Namespace, name: str) -> Value | None:
+        """What a name in a namespace means; a namespace where nothing has the name, Outside in a library's."""
+        scope, path = self._engine.scope(namespace.file), namespace.path
+        found = self._candidates(scope, name)
+        fitting = [each for each in found if _fits(_owner(each), path)]
+        exact = [each for each in fitting if _owner(each) == path] or fitting
+        if not exact and path[0] not in scope.rules.libraries and self._is_opened(path[-1]):
+            exact = [each for each in found if not _owner(each)]
+        if exact:
+            return self._one(scope, exact)
+        return OUTSIDE if path[0] in scope.rules.libraries else Namespace((*path, name), scope.row.id)
+
+    def visible(self, scope: FileScope, name: str, position: int) -> Value | None:
+        """What a bare name means by the namespaces around it, innermost first, then by those that are used."""
+        found = self._candidates(scope, name)
+        around = self._around(scope, position)
+        for depth in range(len(around), -1, -1):
+            here = [each for each in found if _owner(each) == around[:depth]]
+            if here:
+                return self._one(scope, here)
+        used = [parts(each.module) for each in scope.wildcards]
+        seen = [each for each in found if any(_fits(_owner(each), path) for path in used)]
+        return self._one(scope, seen) if seen else None
+
+    def _candidates(self, scope: FileScope, name: str) -> list[_Candidate]:
+        kin = family(scope.row.language)
+        return [each for each in self._engine.definitions_named(name) if family(each[0].language) == kin]
+
+    def _one(self, scope: FileScope, found: list[_Candidate]) -> Value | None:
+        """The definition that all of some are, or the namespace that they open."""
+        paths = {symbol.path for _, symbol in found}
+        if len(paths) > 1:
+            return None
+        if all(symbol.kind == "module" for _, symbol in found):
+            return Namespace(parts(paths.pop()), scope.row.id)
+        return self._engine.names.first_seen(scope, [each for each in found if each[1].kind != "module"])
+
+    def _around(self, scope: FileScope, position: int) -> _Path:
+        """The namespaces and types around a position, and those of the method that is defined outside of its type."""
+        inner = scope.symbol_at(position, HOLDERS)
+        around = parts(inner.path) if inner else ()
+        function = scope.symbol_at(position)
+        owner = parts(scope.owner_path(function)) if function else ()
+        return owner if len(owner) > len(around) else around
+
+    def _is_opened(self, name: str) -> bool:
+        """Whether the project opens a namespace of this name somewhere."""
+        return any(symbol.kind == "module" for _, symbol in self._engine.definitions_named(name))
+
+
+def _owner(candidate: _Candidate) -> _Path:
+    symbol = candidate[1]
+    return parts(symbol.path[: len(symbol.path) - len(symbol.name)])
+
+
+def _fits(owner: _Path, path: _Path) -> bool:
+    shared = min(len(owner), len(path))
+    return shared > 0 and owner[-shared:] == path[-shared:]
