@@ -13,7 +13,7 @@ from codecairn.rank.candidate import Candidate, Place, Ranked, Statistics, rarit
 from codecairn.rank.query_plan import QueryPlan, parse_query
 from codecairn.rank.vectors import NO_VECTORS, QueryVector, ViewVectors, vectors_of
 from codecairn.store.file_version import ChunkRow, SymbolRow
-from codecairn.store.view import Extent, FileRow, Hit, MetFile, View
+from codecairn.store.view import Extent, FileRow, Hit, Met, View
 from codecairn.words import bare, words_of
 
 if TYPE_CHECKING:
@@ -122,9 +122,7 @@ _rankings: Cache[tuple[_State, Question], _Weighed] = Cache(
     "search.rankings", 4_000_000, lambda weighed: _RESULT_BYTES * len(weighed.proposals)
 )
 """Some thirty."""
-_met: Cache[_State, tuple[dict[int, MetFile | None], int]] = Cache(
-    "search.files", 16_000_000, lambda met: _MET_BYTES * met[1]
-)
+_met: Cache[_State, tuple[Met, int]] = Cache("search.files", 16_000_000, lambda met: _MET_BYTES * met[1])
 """The files that searches have met, which are at most those there are."""
 _frequencies: Cache[tuple[_State, str], int] = Cache("search.frequencies", 4_000_000, lambda _: 80)
 _extents: Cache[_State, Extent] = Cache("search.extents", 100_000, lambda _: 100)
@@ -144,7 +142,7 @@ class Searcher:
     def rank(self, view: View, question: Question) -> tuple[Ranking, bool]:
         """Every candidate that the filters let pass, best first, and whether that was known already."""
         state = self._state(view)
-        view.remember((_met.get(state) or _met.put(state, ({}, view.extent.files)))[0])
+        view.remember((_met.get(state) or _met.put(state, (Met(), view.extent.files)))[0])
         known = _rankings.get((state, question))
         weighed = known or self._weigh(view, question, state)
         results = Results(view, weighed)

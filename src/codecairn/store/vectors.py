@@ -146,8 +146,8 @@ class VectorField:
         ordered = sorted((each for each in placed if each.rows), key=lambda each: each.first)
         self.dimensions = segment.dimensions
         self.chunks = sum(each.rows for each in ordered)
-        self._rows = files.rows(segment)
-        self._signs = _as_words(files.signs(segment))
+        self._rows = np.asarray(files.rows(segment))  # what maps a file is slow to cut
+        self._signs = _as_words(np.asarray(files.signs(segment)))
         self._ordered = ordered
         self._first = np.array([each.first for each in ordered], np.int64)
         self._at = {each.file: each for each in ordered}
@@ -163,7 +163,7 @@ class VectorField:
         many at once."""
         if not self.chunks or not query.any():
             return []
-        distance = np.bitwise_count(self._signs ^ _as_words(np.packbits(query > 0)[None])).sum(axis=1, dtype=np.int16)
+        distance = _distances(self._signs, _as_words(np.packbits(query > 0)[None])[0])
         distance[self._hidden] = _FAR
         asked = min(most * 2, self.chunks)
         while True:
@@ -213,6 +213,16 @@ class VectorField:
     def memory_bytes(self) -> int:
         """Memory that it takes besides the mapped files."""
         return int(self._hidden.nbytes) + _PLACED_BYTES * len(self._ordered)
+
+
+def _distances(
+    signs: npt.NDArray[np.uint64] | npt.NDArray[np.uint8], query: npt.NDArray[np.uint64] | npt.NDArray[np.uint8]
+) -> npt.NDArray[np.int16]:
+    """In how many signs each row differs from the query: column by column, which is five times as fast as by row."""
+    total = np.zeros(len(signs), np.int16)
+    for at, word in enumerate(query):
+        total += np.bitwise_count(signs[:, at] ^ word)
+    return total
 
 
 def _best_of_each(cosine: npt.NDArray[np.float64], ends: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -73,6 +73,17 @@ class ChunkHead(NamedTuple):
 
 MetFile = tuple[FileRow, int]
 """A visible file, and how many other files import it."""
+
+
+@dataclass(frozen=True)
+class Met:
+    """What views of one state have learnt of it."""
+
+    files: dict[int, MetFile | None] = field(default_factory=dict)
+    clauses: dict[str, Any] = field(default_factory=dict)
+    """Of the lexical index, for versions that are visible or are not (documents.py)."""
+
+
 _FILES = "SELECT file.id, manifest.path, language, package, lines FROM manifest JOIN file ON file.id = file WHERE"
 _SYMBOLS = f"SELECT {SYMBOL_COLUMNS} FROM symbol WHERE file = ?"  # noqa: S608 - our own names
 _CHUNKS = f"SELECT {CHUNK_COLUMNS} FROM chunk WHERE file = ?"  # noqa: S608
@@ -95,8 +106,8 @@ _MEETING_FILES = (
 )
 _HEADS = (
     "SELECT chunk.file, chunk.number, chunk.start_line, chunk.symbol, length, coalesce(kind, ''), coalesce(name, ''), "
-    "coalesce(symbol.path, ''), coalesce(doc, '') FROM json_each(?) AS wanted CROSS JOIN chunk ON chunk.file = wanted.value "
-    "LEFT JOIN symbol ON symbol.file = chunk.file AND symbol.number = chunk.symbol ORDER BY chunk.file, chunk.number"
+    "coalesce(symbol.path, ''), coalesce(doc, '') FROM json_each(?) AS wanted "
+    "CROSS JOIN chunk ON chunk.file = wanted.value LEFT JOIN symbol ON symbol.file = chunk.file AND symbol.number = chunk.symbol ORDER BY chunk.file, chunk.number"
 )
 
 
@@ -116,7 +127,7 @@ class View:
         """Of the call that reads here. Every question to the view checks it, so a loop over files ends with it."""
         self._database = database
         self._documents = Documents(lexical, database, self._visible)
-        self._met: dict[int, MetFile | None] = {}
+        self._met = Met().files
         self._met_chunks: dict[tuple[int, int], ChunkRow] = {}
         self._met_symbols: dict[tuple[int, int], SymbolRow] = {}
         self._symbols: dict[int, list[SymbolRow]] = {}
@@ -164,9 +175,9 @@ class View:
             self._met.update(known)
         return self._met
 
-    def remember(self, met: dict[int, MetFile | None]) -> None:
+    def remember(self, met: Met) -> None:
         """Go on with what views of the same state have met."""
-        self._met = met
+        self._met, self._documents.clauses = met.files, met.clauses
 
     def file_at(self, path: str) -> FileRow | None:
         return next(self._rows("manifest.path = ?", path), None)
