@@ -107,7 +107,8 @@ _MEETING_FILES = (
 _HEADS = (
     "SELECT chunk.file, chunk.number, chunk.start_line, chunk.symbol, length, coalesce(kind, ''), coalesce(name, ''), "
     "coalesce(symbol.path, ''), coalesce(doc, '') FROM json_each(?) AS wanted "
-    "CROSS JOIN chunk ON chunk.file = wanted.value LEFT JOIN symbol ON symbol.file = chunk.file AND symbol.number = chunk.symbol ORDER BY chunk.file, chunk.number"
+    "CROSS JOIN chunk ON chunk.file = wanted.value "
+    "LEFT JOIN symbol ON symbol.file = chunk.file AND symbol.number = chunk.symbol ORDER BY chunk.file, chunk.number"
 )
 
 
