@@ -36,7 +36,7 @@ class CacheState(NamedTuple):
     most_bytes: int
 
 
-class _Named:
+class Named:
     """A cache among those of the process; one that nobody refers to any more is not listed."""
 
     def __init__(self, name: str, most_bytes: int) -> None:
@@ -54,7 +54,7 @@ class _Named:
 
 _lock = threading.Lock()
 _numbers = count()
-_caches: WeakValueDictionary[int, _Named] = WeakValueDictionary()
+_caches: WeakValueDictionary[int, Named] = WeakValueDictionary()
 
 
 def caches() -> list[CacheState]:
@@ -64,7 +64,7 @@ def caches() -> list[CacheState]:
     return sorted(each.state() for each in listed)
 
 
-class Cache(_Named, Generic[_Key, _Value]):
+class Cache(Named, Generic[_Key, _Value]):
     """Values by key, the latest used, up to a weight. Any thread may use it."""
 
     def __init__(self, name: str, most_bytes: int, weigh: Callable[[_Value], int]) -> None:
@@ -118,7 +118,7 @@ class Cache(_Named, Generic[_Key, _Value]):
             return CacheState(self.name, len(self._kept), self._bytes, self.most_bytes)
 
 
-class Memo(_Named, dict[_Key, _Value]):
+class Memo(Named, dict[_Key, _Value]):
     """Answers by their question, which is text or a tuple with texts in it: `memo[question]` works out what is missing.
 
     The answer to a question that is longer than five hundred characters is not kept."""

@@ -20,6 +20,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+# The products of a search are small: a second thread waits for them by spinning, which made each of them take twenty
+# times the processor time. Read by the libraries when numpy is first imported.
+for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
+
 GIT_TIMEOUT_S = 30.0
 KEPT_DAYS = 30.0
 """How long a ref is kept in the index that nobody asks for, once its branch is gone from the repository."""

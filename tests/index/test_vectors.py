@@ -80,7 +80,11 @@ def test_a_file_without_chunks_has_no_row(tmp_path: Path) -> None:
     found = field.nearest(rows[2], 4, lambda found: found)
     assert {(each.file, each.number) for each in found} == {(1, 0), (1, 1), (2, 0), (2, 1)}
     assert (found[0].file, found[0].number) == (2, 0)
-    assert field.similar_files(rows[2], [2, 3, 4]).keys() == {2}
+    near = field.similar(rows[2], [(2, 0), (2, 1), (3, 0)], [2, 3, 4])
+    assert near.chunks.tolist() == [*cosines(rows[2:], rows[2]).tolist(), 0.0]
+    assert near.best.tolist() == [near.chunks[:2].mean(), 0.0, 0.0]
+    assert near.files[0] == cosines(rows[2:].sum(axis=0, dtype=np.int64)[None], rows[2])[0]
+    assert near.files[1:].tolist() == [0.0, 0.0]
 
 
 def test_rows_that_were_never_told_of_are_written_over(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_words_are_counted_and_found_as_if_the_branch_were_alone(shop: ProjectIn
             "lot": 5, "apples": 1, "plums": 0, "cherries": 1, "figs": 1,
         }  # fmt: skip
         (file,) = view.files()
-        found = view.proposals([("body", "lot", 1.0)], "code", 10, lambda _: True)
+        found = view.proposals([("body", "lot", 1.0)], "code", 10, lambda hits: hits)
         assert sorted((hit.file, hit.number) for hit in found) == [(file.id, number) for number in range(5)]
         assert [visible_using(view, name) for name in ("apples", "cherries")] == [[file.id], [file.id]]
         assert visible_using(view, "plums") == []
@@ -104,7 +104,7 @@ def test_the_base_sees_nothing_of_the_branch(shop: ProjectIndex) -> None:
     with open_view(opened.store, opened.lexical, "", lambda _: False, layer_of(opened, "main").id) as view:
         assert view is not None
         assert [view.frequency(analyse(word)) for word in ("lot", "cherries")] == [4, 0]
-        assert len(view.proposals([("body", "lot", 1.0)], "code", 10, lambda _: True)) == 4
+        assert len(view.proposals([("body", "lot", 1.0)], "code", 10, lambda hits: hits)) == 4
         assert visible_using(view, "figs") == []
         assert view.symbols_named("figs") == []
 

@@ -10,7 +10,7 @@ asked before, so the same task gets the same material while the index stays as i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -20,8 +20,8 @@ from codecairn.file_roles import is_product, is_test
 from codecairn.names.lookup import find_exact
 from codecairn.names.qualified import qualified_name
 from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.rank.candidate import Ranked
 from codecairn.rank.excerpts import ELISION, body_of, extent_of_symbol, head_of
-from codecairn.rank.score import Ranked
 from codecairn.resolve.calls import Calls, Edge, Unbound
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.values import Definition
@@ -104,7 +104,7 @@ class Gatherer:
         self._engine = Engine(view, cancel)
         self._words = frozenset(query_words(task))
 
-    def gather(self, found: list[Ranked], written: Callable[[set[str]], Iterable[Note]]) -> list[Material]:
+    def gather(self, found: Sequence[Ranked], written: Callable[[set[str]], Iterable[Note]]) -> list[Material]:
         """Everything, best first, each place once: with the best reason there is for it. Rules and discoveries
         are asked for with the files that the first definitions stand in."""
         most = max((each.relevance for each in found), default=0.0) or 1.0
@@ -129,7 +129,7 @@ class Gatherer:
                 for file, symbol in named:
                     yield self._definition(file, symbol, 1.0, f"the task names {name}")
 
-    def _by_role(self, found: list[Ranked], most: float) -> tuple[list[_Seed], list[Material], list[Material]]:
+    def _by_role(self, found: Sequence[Ranked], most: float) -> tuple[list[_Seed], list[Material], list[Material]]:
         code, tests, documents = list[_Seed](), list[Material](), list[Material]()
         for each in found:
             share, candidate = each.relevance / most, each.candidate

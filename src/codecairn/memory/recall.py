@@ -21,8 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from codecairn.rank.candidate import Statistics, rarity
-from codecairn.rank.chunk_signals import LENGTH_NORM, SATURATION, SHORTEST_LENGTH
+from codecairn.rank.candidate import LENGTH_NORM, SATURATION, SHORTEST_LENGTH, Statistics, rarity
 from codecairn.rank.query_plan import QueryPlan
 from codecairn.store.discoveries import Discoveries, DiscoveryRow
 from codecairn.words import analyse

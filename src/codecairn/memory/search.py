@@ -29,10 +29,9 @@ from codecairn.memory.sessions import modules_of, topics
 from codecairn.names.filters import Filters
 from codecairn.paths import module_name
 from codecairn.project import Project
-from codecairn.rank.candidate import Statistics
+from codecairn.rank.candidate import Ranked, Statistics
 from codecairn.rank.excerpts import excerpt_of
 from codecairn.rank.query_plan import parse_query
-from codecairn.rank.score import Ranked
 from codecairn.rank.search import Question
 from codecairn.store.discoveries import DiscoveryRow
 from codecairn.store.sessions import FileAccess, SessionRow

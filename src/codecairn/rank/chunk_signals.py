@@ -1,102 +1,136 @@
-"""Signals of a chunk. Each is a share, in 0..1; `score.py` gives it its weight."""
+"""Signals of chunks. Each is a share, in 0..1, a number a candidate; `score.py` gives it its weight."""
 
 from __future__ import annotations
 
 import math
 
-from codecairn.rank.candidate import Candidate, WeighedQuery
-from codecairn.words import bare, parts_of
+import numpy as np
+import numpy.typing as npt
 
-SATURATION = 1.2
-LENGTH_NORM = 0.75
-"""BM25's customary constants; no other value was better on both kinds of query."""
-SHORTEST_LENGTH = 20
-"""Words. A one-line declaration is not a better answer than the function for being short."""
+from codecairn.rank.candidate import LENGTH_NORM, SATURATION, SHORTEST_LENGTH
+from codecairn.rank.columns import Numbers, checksum
+from codecairn.rank.weighed_query import Shares, WeighedQuery
+
+_LONG = 400
+_SUBSTANCE = np.array([min(1.0, math.log1p(length) / math.log(_LONG)) for length in range(_LONG + 1)])
 
 
-def bm25(each: Candidate, asked: WeighedQuery) -> float:
+def bm25(asked: WeighedQuery) -> Shares:
     """Over the most it could be: 1 is every word of the query, any number of times."""
-    norm = SATURATION * (1 - LENGTH_NORM + LENGTH_NORM * max(each.length, SHORTEST_LENGTH) / asked.average_length)
-    weights = asked.weights
-    return sum(weights[word] * n / (n + norm) for word, n in each.counts.items() if word in weights) / asked.whole
+    length = np.maximum(_lengths(asked), SHORTEST_LENGTH)
+    norm = SATURATION * (1 - LENGTH_NORM + LENGTH_NORM * length / asked.average_length)
+    total = np.zeros(len(norm))
+    for weight, times in asked.counts:
+        total += weight * times / (times + norm)
+    return total / asked.whole
 
 
 REPORTED = 0.4
 """In a report of several lines meaning counts this much of its weight in a question: there the words say more."""
 
 
-def semantic(each: Candidate, asked: WeighedQuery) -> float:
+def semantic(asked: WeighedQuery) -> Shares:
     """How near it is in meaning, over the nearest there is."""
-    return _near(each.similarity, asked.nearest_similarity) * (REPORTED if asked.plan.is_report else 1.0)
+    return near(asked.candidates.similarity) * (REPORTED if asked.plan.is_report else 1.0)
 
 
-def semantic_best(each: Candidate, asked: WeighedQuery) -> float:
-    """The same of the nearest passages of its file."""
-    return _near(each.best_similarity, asked.nearest_best) * (REPORTED if asked.plan.is_report else 1.0)
+def near(similarity: Shares) -> Shares:
+    """Over the nearest."""
+    nearest = similarity.max(initial=0.0)
+    return np.maximum(0.0, similarity) / nearest if nearest > 0 else np.zeros(len(similarity))
 
 
-def semantic_file(each: Candidate, asked: WeighedQuery) -> float:
-    """The same of its file as a whole. A question asks what a file is for; a report is about one place in it."""
-    return 0.0 if asked.plan.is_report else _near(each.file_similarity, asked.nearest_file)
+def name_match(asked: WeighedQuery) -> Shares:
+    rows = asked.candidates.rows
+    return asked.agreement(asked.candidates.table.name_parts.take(rows), len(rows))
 
 
-def _near(similarity: float, nearest: float) -> float:
-    return max(0.0, similarity) / nearest if nearest > 0 else 0.0
-
-
-def name_match(each: Candidate, asked: WeighedQuery) -> float:
-    return asked.agreement(parts_of(each.name)) if each.name else 0.0
-
-
-def exact_match(each: Candidate, asked: WeighedQuery) -> float:
+def exact_match(asked: WeighedQuery) -> Shares:
     """Its whole name is spelled in the query, and how much of the query that is."""
-    name = bare(each.name)
-    if not name or name not in asked.plan.spelled:
-        return 0.0
-    return asked.weights[name] / asked.whole if name in asked.weights else asked.share(parts_of(each.name))
+    spelled, weight = asked.spelled_weights
+    rows = asked.candidates.rows
+    if not len(spelled):
+        return np.zeros(len(rows))
+    order = np.argsort(spelled)
+    bare = _bare_names(asked)
+    place = order[np.minimum(np.searchsorted(spelled[order], bare), len(order) - 1)]
+    is_spelled = spelled[place] == bare
+    parts = asked.share(asked.candidates.table.name_parts.take(rows), len(rows))
+    own = weight[place] / asked.whole
+    return np.where(is_spelled, np.where(np.isnan(own), parts, own), 0.0)
 
 
-def qualifier_match(each: Candidate, asked: WeighedQuery) -> float:
-    if each.qualified == each.name or not each.name:
-        return 0.0
-    own = parts_of(each.name)
-    return asked.share(part for part in parts_of(each.qualified) if part not in own)
+def qualifier_match(asked: WeighedQuery) -> Shares:
+    rows = asked.candidates.rows
+    return asked.share(asked.candidates.table.qualifier_parts.take(rows), len(rows))
 
 
-def path_affinity(each: Candidate, asked: WeighedQuery) -> float:
+def path_affinity(asked: WeighedQuery) -> Shares:
     """It lies in a file that was read lately, or beside one."""
-    if each.path in asked.recent:
-        return 1.0
-    return 0.5 if each.path.rpartition("/")[0] in asked.recent_folders else 0.0
+    if not asked.recent:
+        return np.zeros(len(asked.candidates.rows))
+    folders = asked.recent_folders
+    given = [
+        1.0 if each.path in asked.recent else 0.5 if each.path.rpartition("/")[0] in folders else 0.0
+        for each in asked.candidates.files
+    ]
+    return np.array(given)[asked.candidates.file]
 
 
-def definition_boost(each: Candidate, asked: WeighedQuery) -> float:
+def definition_boost(asked: WeighedQuery) -> Shares:
     """The chunk is the definition that a query of one name asks for, and not only its place."""
-    return float(bool(asked.plan.symbol) and bare(each.name) == bare(asked.plan.symbol))
+    if not asked.plan.symbol:
+        return np.zeros(len(asked.candidates.rows))
+    return np.where(_bare_names(asked) == asked.bare_symbol, 1.0, 0.0)
 
 
-def kind_match(each: Candidate, asked: WeighedQuery) -> float:
+def kind_match(asked: WeighedQuery) -> Shares:
     """The query says `class`, and this is one whose name it has a word of."""
-    return float(each.kind in asked.plan.kinds and name_match(each, asked) > 0)
+    if not asked.plan.kinds:
+        return np.zeros(len(asked.candidates.rows))
+    is_of_kind = np.isin(asked.candidates.table.kind.take(asked.candidates.rows), asked.kinds)
+    return np.where(is_of_kind & (name_match(asked) > 0), 1.0, 0.0)
 
 
-def doc_match(each: Candidate, asked: WeighedQuery) -> float:
-    return asked.share(each.documented)
+def doc_match(asked: WeighedQuery) -> Shares:
+    total = np.zeros(len(asked.candidates.rows))
+    for weight, is_there in asked.documented:
+        total += weight * is_there
+    return total / asked.whole
 
 
-def substance(each: Candidate, _: WeighedQuery) -> float:
+def substance(asked: WeighedQuery) -> Shares:
     """Longer text has more to show: of two that match alike, the implementation and not its declaration."""
-    return min(1.0, math.log1p(each.length) / math.log(400))
+    return _SUBSTANCE[np.minimum(_lengths(asked), _LONG)]
 
 
-def name_equality(each: Candidate, asked: WeighedQuery) -> float:
+def name_equality(asked: WeighedQuery) -> Shares:
     """The query is one name or path, and this is what has it: letter by letter but for a sigil, or in another case."""
     symbol, path = asked.plan.symbol, asked.plan.path
-    if path and f"/{each.path.lower()}".endswith("/" + path):
-        return 1.0
-    if not symbol or not each.name:
-        return 0.0
-    # `$ZodError` is a ZodError: the better place decides. `_error` is another name.
-    if symbol in (each.name, each.name.lstrip("$@")):
-        return 1.0
-    return 0.9 if bare(symbol) == bare(each.name) else 0.0
+    given = np.zeros(len(asked.candidates.rows))
+    if symbol:
+        is_alike = (_bare_names(asked) == asked.bare_symbol) & (_names(asked) != checksum(""))
+        # `$ZodError` is a ZodError: the better place decides. `_error` is another name.
+        same = [checksum(sigil + symbol) for sigil in ("", "$", "@", "$@", "@@", "$$", "@$")]
+        given = np.where(is_alike, np.where(np.isin(_names(asked), same), 1.0, 0.9), given)
+    if path:
+        ends = [f"/{each.path.lower()}".endswith("/" + path) for each in asked.candidates.files]
+        given = np.maximum(given, np.array(ends, np.float64)[asked.candidates.file])
+    return given
+
+
+def is_named(asked: WeighedQuery) -> npt.NDArray[np.bool_]:
+    """Its name is the query, letter by letter."""
+    return np.equal(_names(asked), checksum(asked.plan.symbol))
+
+
+def _names(asked: WeighedQuery) -> Numbers:
+    return asked.candidates.table.name.take(asked.candidates.rows)
+
+
+def _bare_names(asked: WeighedQuery) -> Numbers:
+    return asked.candidates.table.bare.take(asked.candidates.rows)
+
+
+def _lengths(asked: WeighedQuery) -> Numbers:
+    return asked.candidates.table.length.take(asked.candidates.rows)

@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 
-from codecairn.rank.candidate import Candidate
+from codecairn.rank.candidate import LONGEST_DOC, Candidate, Ranked
 from codecairn.rank.query_plan import parse_query
-from codecairn.rank.score import Ranked
 from codecairn.rank.search import Question
 from codecairn.store.view import FileRow, View
+from codecairn.words import analyse
 
 _MOST_WORDS = 12
 
 
-def reasons(ranked: Ranked) -> dict[str, str]:
+def reasons(view: View, query: str, ranked: Ranked) -> dict[str, str]:
     """A sentence for each contribution, under the names the contract gives them."""
     said = {
         f"{signal}_reason": _REASONS[signal](ranked.candidate, value)
         for signal, value in ranked.contributions.items()
         if signal != "bm25"
     }
-    return {"bm25_source": _word_counts(ranked.candidate), **said}
+    return {"bm25_source": _word_counts(view, query, ranked.candidate), **said}
 
 
-def _word_counts(each: Candidate) -> str:
-    words = sorted(each.counts, key=lambda word: (-each.counts[word], word))
+def _word_counts(view: View, query: str, each: Candidate) -> str:
+    counts = Counter(filter(parse_query(query).weights.__contains__, words_in(view, each)))
+    words = sorted(counts, key=lambda word: (-counts[word], word))
     if not words:
         return "chunks.body: no word of the query is in its text"
-    listed = ", ".join(f"{word} ×{each.counts[word]}" for word in words[:_MOST_WORDS])
+    listed = ", ".join(f"{word} ×{counts[word]}" for word in words[:_MOST_WORDS])
     return f"chunks.body: {listed}" + (f" and {len(words) - _MOST_WORDS} more" if len(words) > _MOST_WORDS else "")
+
+
+def words_in(view: View, each: Candidate) -> list[str]:
+    """The words that count as its text: a symbol's that is not its chunk's are those of its head and its comment."""
+    chunk = view.chunk(each.file, each.number)
+    symbol = view.symbol(each.file, each.symbol) if each.symbol != chunk.symbol else None
+    if symbol is None:
+        return view.terms(each.file)[each.number].split()
+    return analyse(f"{symbol.signature} {symbol.doc[:LONGEST_DOC]}").split()
 
 
 def _either(yes: str, no: str) -> Callable[[Candidate, float], str]:
@@ -71,7 +82,7 @@ _REASONS: dict[str, Callable[[Candidate, float], str]] = {
 }
 
 
-def what_it_lacked(view: View, asked: Question, found: list[Ranked], file: FileRow, line: int) -> str:
+def what_it_lacked(view: View, asked: Question, found: Sequence[Ranked], file: FileRow, line: int) -> str:
     """For a place of an indexed file that the search did not return."""
     if not asked.filters.keep_file(file):
         return "the filters leave its file out"

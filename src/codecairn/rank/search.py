@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Literal
-
-from msgspec.structs import replace
+from typing import TYPE_CHECKING, Literal, overload
 
 from codecairn.cache import Cache
 from codecairn.errors import EncoderFailed, InvalidInput
 from codecairn.names.filters import Filters
-from codecairn.rank.candidate import Candidate, Statistics, rarity
+from codecairn.rank.candidate import Candidate, Place, Ranked, Statistics, rarity
 from codecairn.rank.query_plan import QueryPlan, parse_query
-from codecairn.rank.score import Ranked, rank, rank_by_meaning
 from codecairn.rank.vectors import NO_VECTORS, QueryVector, ViewVectors, vectors_of
 from codecairn.store.file_version import ChunkRow, SymbolRow
-from codecairn.store.view import Extent, FileRow, Hit, View
-from codecairn.words import analyse, bare, words_of
+from codecairn.store.view import Extent, FileRow, Hit, Met, View
+from codecairn.words import bare, words_of
 
 if TYPE_CHECKING:
     from codecairn.embed.encoder import Encoder
+    from codecairn.rank.score import Scores
+    from codecairn.rank.weighed_query import Candidates
 
 CANDIDATES = 200
 """Chunks that are weighed. From 90 on the first ten hardly change; the time grows with them."""
@@ -34,10 +31,8 @@ _MOST_WORDS = 48
 _MEANING_SHARE = 0.5
 """Of the candidates, as many more for what is near in meaning, whatever its words."""
 _FIELDS = (("body", 1.0), ("name", 0.6), ("path", 0.3))
-_LONGEST_DOC = 600
-_FEW_WORDS = 12
-"""Up to so many, looking for each in turn is faster than looking at each word there is."""
-_RESULT_BYTES = 1_850
+_RESULT_BYTES = 400
+_MET_BYTES = 500
 _VIEW_BYTES = 8_000_000
 """At least, so that few are kept: each maps the vectors of its generation anew."""
 Mode = Literal["hybrid", "vector", "keyword"]
@@ -53,9 +48,64 @@ class Question:
     """Files this connection has read lately."""
 
 
+Proposal = tuple[int, int, SymbolRow | None]
+"""A file version and a chunk of it; with the symbol, where it is not the chunk's that is meant."""
+
+
+@dataclass(frozen=True)
+class _Weighed:
+    """What is kept of a search: candidates and their scores, and which of them are results."""
+
+    proposals: list[Proposal]
+    scores: Scores
+    results: list[int]
+    """Places in the order of the scores."""
+    is_capped: bool
+    warnings: tuple[str, ...]
+    suppressed: int
+
+
+class Results(Sequence[Ranked]):
+    """Results in their order, read from the view when they are asked for."""
+
+    def __init__(self, view: View, weighed: _Weighed) -> None:
+        self._view, self._weighed = view, weighed
+
+    def __len__(self) -> int:
+        return len(self._weighed.results)
+
+    @overload
+    def __getitem__(self, at: int) -> Ranked: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Ranked]: ...
+    def __getitem__(self, at: int | slice) -> Ranked | list[Ranked]:
+        if isinstance(at, slice):
+            return self._read(self._weighed.results[at])
+        return self._read([self._weighed.results[at]])[0]
+
+    def __iter__(self) -> Iterator[Ranked]:
+        return iter(self._read(self._weighed.results))
+
+    @property
+    def places(self) -> list[Place]:
+        return [self._proposal(at)[:2] for at in self._weighed.results]
+
+    def _proposal(self, at: int) -> Proposal:
+        return self._weighed.proposals[int(self._weighed.scores.order[at])]
+
+    def _read(self, places: list[int]) -> list[Ranked]:
+        self._view.prefetch([self._proposal(at)[:2] for at in places])
+        return [self._ranked(at) for at in places]
+
+    def _ranked(self, at: int) -> Ranked:
+        scores = self._weighed.scores
+        candidate = _candidate(self._view, *self._proposal(at))
+        return Ranked(candidate, scores.contributions(at), scores.total(at), scores.relevance(at))
+
+
 @dataclass(frozen=True)
 class Ranking:
-    results: list[Ranked]
+    results: Results
     is_capped: bool
     """Whether more would have matched than were weighed."""
     warnings: tuple[str, ...] = ()
@@ -68,10 +118,12 @@ _State = tuple[object, str, int, int, int, int, Callable[[str], bool]]
 not be shown: what was learnt holds for as long as nobody writes documents for the next."""
 
 
-_rankings: Cache[tuple[_State, Question], Ranking] = Cache(
-    "search.rankings", 8_000_000, lambda ranking: _RESULT_BYTES * len(ranking.results)
+_rankings: Cache[tuple[_State, Question], _Weighed] = Cache(
+    "search.rankings", 4_000_000, lambda weighed: _RESULT_BYTES * len(weighed.proposals)
 )
-"""Some twenty."""
+"""Some thirty."""
+_met: Cache[_State, tuple[Met, int]] = Cache("search.files", 16_000_000, lambda met: _MET_BYTES * met[1])
+"""The files that searches have met, which are at most those there are."""
 _frequencies: Cache[tuple[_State, str], int] = Cache("search.frequencies", 2_000_000, lambda _: 80)
 _extents: Cache[_State, Extent] = Cache("search.extents", 100_000, lambda _: 100)
 _vectors: Cache[_State, tuple[ViewVectors | None]] = Cache(
@@ -90,24 +142,31 @@ class Searcher:
     def rank(self, view: View, question: Question) -> tuple[Ranking, bool]:
         """Every candidate that the filters let pass, best first, and whether that was known already."""
         state = self._state(view)
+        view.remember((_met.get(state) or _met.put(state, (Met(), view.extent.files)))[0])
         known = _rankings.get((state, question))
-        if known is not None:
-            return known, True
+        weighed = known or self._weigh(view, question, state)
+        results = Results(view, weighed)
+        return Ranking(results, weighed.is_capped, weighed.warnings, weighed.suppressed), known is not None
+
+    def _weigh(self, view: View, question: Question, state: _State) -> _Weighed:
+        from codecairn.rank.score import rank, rank_by_meaning  # noqa: PLC0415 - numpy, for who searches
+
         plan = parse_query(question.query)
         statistics = self._statistics(view, plan, state)
         meaning, warnings, is_lasting = self._meaning(view, plan, question, state)
         proposed, is_capped = _propose(view, plan, question, statistics, meaning)
         by_words = question.mode != "vector"
-        candidates = list(_candidates(view, plan, question.filters, proposed, with_named=by_words))
-        candidates = _with_meaning(candidates, meaning)
+        proposals = list(_proposals(view, plan, question.filters, proposed, with_named=by_words))
+        candidates = _gather(view, proposals, meaning)
         view.cancel.check()
-        found = rank(plan, candidates, statistics, question.recent) if by_words else rank_by_meaning(candidates)
-        single = list(_one_a_symbol(found))
-        kept = [each for each in single if each.relevance >= question.filters.min_relevance]
-        ranking = Ranking(kept, is_capped, warnings, len(found) - len(single))
+        scores = rank(plan, candidates, statistics, question.recent) if by_words else rank_by_meaning(candidates)
+        single = _one_a_symbol(candidates, scores)
+        least = question.filters.min_relevance
+        kept = [at for at in single if scores.relevance(at) >= least] if least else single
+        weighed = _Weighed(proposals, scores, kept, is_capped, warnings, len(proposals) - len(single))
         if is_lasting:
-            _rankings.put((state, question), ranking)
-        return ranking, False
+            _rankings.put((state, question), weighed)
+        return weighed
 
     def statistics(self, view: View, query: str) -> Statistics:
         """What the words of a query weigh in a view."""
@@ -149,20 +208,60 @@ def _frequency(view: View, state: _State, word: str) -> int:
     return found if found is not None else _frequencies.put((state, word), view.frequency(word))
 
 
-def _candidates(
+def _proposals(
     view: View, plan: QueryPlan, filters: Filters, proposed: list[Hit], *, with_named: bool
-) -> Iterator[Candidate]:
-    seen = set[tuple[int, int]]()
-    for file, number, symbol in _candidates_by_name(view, plan) if with_named else ():
+) -> Iterator[Proposal]:
+    seen = set[Place]()
+    for file, number, symbol in _proposals_by_name(view, plan) if with_named else ():
         if filters.keep_file(file) and filters.keep_symbol(file, symbol):
-            chunk = view.chunk(file.id, number)
-            if symbol is None or chunk.symbol in (symbol.number, -1):
+            own = view.chunk(file.id, number).symbol
+            is_own = symbol is None or own == symbol.number
+            if is_own or own < 0:
                 seen.add((file.id, number))  # a member says it all, but the class around one is a result of its own
-            yield _candidate(view, plan, file, chunk, symbol)
+            yield file.id, number, None if is_own else symbol
     for hit in proposed:
-        found = view.file(hit.file)
-        if found is not None and (hit.file, hit.number) not in seen:
-            yield from _of_chunk(view, plan, filters, found, hit.number)
+        place = (hit.file, hit.number)
+        if place in seen:
+            continue
+        if filters.asks_of_symbols:
+            yield from _inside(view, plan, filters, place)
+        else:
+            yield *place, None
+
+
+def _inside(view: View, plan: QueryPlan, filters: Filters, place: Place) -> Iterator[Proposal]:
+    file = view.file(place[0])
+    assert file is not None
+    chunk = view.chunk(*place)
+    for symbol in _symbols_for(view, plan, filters, file, chunk):
+        yield *place, None if symbol is None or symbol.number == chunk.symbol else symbol
+
+
+def _gather(view: View, proposals: list[Proposal], meaning: QueryVector | None) -> Candidates:
+    """The columns of what is proposed, with how near each is in meaning."""
+    import numpy as np  # noqa: PLC0415
+
+    from codecairn.rank.columns import columns  # noqa: PLC0415
+    from codecairn.rank.weighed_query import Candidates  # noqa: PLC0415
+
+    numbers = {file: at for at, file in enumerate(dict.fromkeys(each[0] for each in proposals))}
+    met = view.meet(numbers)
+    files = [found for file in numbers if (found := met[file])]
+    inside = [((file, number), symbol) for file, number, symbol in proposals if symbol is not None]
+    table, paths = columns.meet(view, [file for file, _ in files], inside)
+    rows = [
+        table.row(file, number) if symbol is None else table.row_inside(file, number, symbol.number)
+        for file, number, symbol in proposals
+    ]
+    near = meaning.similar([each[:2] for each in proposals], list(numbers)) if meaning else None
+    return Candidates(
+        table=table, rows=np.array(rows, np.int64), files=[file for file, _ in files],
+        file=np.array([numbers[each[0]] for each in proposals], np.int64), paths=paths,
+        importers=np.array([importers for _, importers in files], np.int64),
+        similarity=near.chunks if near else np.zeros(len(rows)),
+        file_similarity=near.files if near else np.zeros(len(files)),
+        best_similarity=near.best if near else np.zeros(len(files)),
+    )  # fmt: skip
 
 
 def _still_missing(vectors: ViewVectors) -> tuple[str, ...]:
@@ -171,28 +270,14 @@ def _still_missing(vectors: ViewVectors) -> tuple[str, ...]:
     return (f"{vectors.missing} chunks have no vectors yet and are found by their words alone.",)
 
 
-def _with_meaning(candidates: list[Candidate], meaning: QueryVector | None) -> list[Candidate]:
-    if meaning is None:
-        return candidates
-    similar = meaning.similar([(each.file, each.number) for each in candidates])
-    files = meaning.similar_files({each.file for each in candidates})
-    return [
-        replace(
-            each, similarity=similar[each.file, each.number], file_similarity=files[each.file].whole,
-            best_similarity=files[each.file].best,
-        ) if (each.file, each.number) in similar else each
-        for each in candidates
-    ]  # fmt: skip
-
-
 def _propose(
     view: View, plan: QueryPlan, question: Question, statistics: Statistics, meaning: QueryVector | None
 ) -> tuple[list[Hit], bool]:
     """The chunks to weigh, and whether there would have been more."""
-    wanted = partial(_is_wanted, view, plan, question.filters)
+    wanted = _Wanted(view, plan, question.filters)
     most_near = _share(question, _MEANING_SHARE)
     asks_by_name = bool(plan.symbol or plan.path) and question.mode != "vector"
-    near = [] if meaning is None or asks_by_name else meaning.proposals(view, most_near, wanted)
+    near = [] if meaning is None or asks_by_name else meaning.proposals(most_near, wanted)
     lexical, is_full = ([], False) if question.mode == "vector" else _by_words(view, plan, question, statistics, wanted)
     known = {(hit.file, hit.number) for hit in lexical}
     is_capped = is_full or len(near) >= most_near
@@ -200,7 +285,7 @@ def _propose(
 
 
 def _by_words(
-    view: View, plan: QueryPlan, question: Question, statistics: Statistics, wanted: Callable[[Hit], bool]
+    view: View, plan: QueryPlan, question: Question, statistics: Statistics, wanted: Callable[[list[Hit]], list[Hit]]
 ) -> tuple[list[Hit], bool]:
     """The best chunks for the words, and whether there would have been more, of code or of what lies beside it."""
     chunks, frequency = statistics.chunks, statistics.frequency
@@ -218,14 +303,26 @@ def _share(question: Question, share: float) -> int:
     return max(1, round(question.candidates * share))
 
 
-def _is_wanted(view: View, plan: QueryPlan, filters: Filters, hit: Hit) -> bool:
-    file = view.file(hit.file)
-    if file is None or not filters.keep_file(file):
-        return False
-    return not filters.asks_of_symbols or bool(_symbols_for(view, plan, filters, file, view.chunk(file.id, hit.number)))
+class _Wanted:
+    """Those of many chunks that are visible and that the filters let pass."""
+
+    def __init__(self, view: View, plan: QueryPlan, filters: Filters) -> None:
+        self._view, self._plan, self._filters = view, plan, filters
+        self._files: dict[int, bool] = {}
+
+    def __call__(self, hits: list[Hit]) -> list[Hit]:
+        met = self._view.meet({hit.file for hit in hits})
+        for file in {hit.file for hit in hits} - self._files.keys():
+            found = met[file]
+            self._files[file] = found is not None and self._filters.keep_file(found[0])
+        kept = [hit for hit in hits if self._files[hit.file]]
+        if not self._filters.asks_of_symbols:
+            return kept
+        self._view.prefetch([(hit.file, hit.number) for hit in kept])
+        return [hit for hit in kept if next(_inside(self._view, self._plan, self._filters, hit[:2]), None)]
 
 
-def _candidates_by_name(view: View, plan: QueryPlan) -> Iterator[tuple[FileRow, int, SymbolRow | None]]:
+def _proposals_by_name(view: View, plan: QueryPlan) -> Iterator[tuple[FileRow, int, SymbolRow | None]]:
     """Files and symbols whose very name or path is the query, each with its chunk."""
     for file, symbol in view.symbols_named(plan.symbol)[:_MOST_NAMED] if plan.symbol else ():
         number = _chunk_of(view.chunks(file.id), symbol)
@@ -244,12 +341,6 @@ def _chunk_of(chunks: list[ChunkRow], symbol: SymbolRow) -> int | None:
     return min(around, key=lambda each: each.end_line - each.start_line).number if around else None
 
 
-def _of_chunk(view: View, plan: QueryPlan, filters: Filters, file: FileRow, number: int) -> Iterator[Candidate]:
-    chunk = view.chunk(file.id, number)
-    for symbol in _symbols_for(view, plan, filters, file, chunk):
-        yield _candidate(view, plan, file, chunk, symbol)
-
-
 def _symbols_for(
     view: View, plan: QueryPlan, filters: Filters, file: FileRow, chunk: ChunkRow
 ) -> list[SymbolRow | None]:
@@ -266,35 +357,27 @@ def _symbols_for(
     return [each for each in meant if _chunk_of(chunks, each) == chunk.number]
 
 
-def _count_words(plan: QueryPlan, words: list[str]) -> Mapping[str, int]:
-    if len(plan.weights) > _FEW_WORDS:
-        return Counter(filter(plan.weights.__contains__, words))
-    return {word: times for word in plan.weights if (times := words.count(word))}
-
-
-def _candidate(view: View, plan: QueryPlan, file: FileRow, chunk: ChunkRow, symbol: SymbolRow | None) -> Candidate:
-    """A chunk; or a symbol inside it, by its own lines and by the words of its head and its comment."""
-    doc = symbol.doc[:_LONGEST_DOC] if symbol else ""
-    place: ChunkRow | SymbolRow = chunk
-    if symbol is not None and symbol.number != chunk.symbol:
-        place, words = symbol, analyse(f"{symbol.signature} {doc}").split()
-        length = len(words)
-    else:
-        words, length = view.terms(file.id)[chunk.number].split(), chunk.length
+def _candidate(view: View, file: int, number: int, inside: SymbolRow | None) -> Candidate:
+    """A chunk; or a symbol inside it, by its own lines."""
+    chunk, found = view.chunk(file, number), view.meet([file])[file]
+    assert found is not None
+    symbol = inside or (view.symbol(file, chunk.symbol) if chunk.symbol >= 0 else None)
+    place: ChunkRow | SymbolRow = inside or chunk
     return Candidate(
-        file=file.id, number=chunk.number, path=file.path, start_line=place.start_line, end_line=place.end_line,
+        file=file, number=number, path=found[0].path, start_line=place.start_line, end_line=place.end_line,
         kind=symbol.kind if symbol else "", name=symbol.name if symbol else "",
-        qualified=symbol.path if symbol else chunk.title, counts=_count_words(plan, words),
-        documented=frozenset(analyse(doc).split()) & plan.weights.keys() if doc else frozenset(), length=length,
-        language=file.language, imported_by=view.importers(file.path), symbol=symbol.number if symbol else chunk.symbol,
+        qualified=symbol.path if symbol else chunk.title, imported_by=found[1],
+        symbol=symbol.number if symbol else chunk.symbol,
     )  # fmt: skip
 
 
-def _one_a_symbol(found: list[Ranked]) -> Iterable[Ranked]:
+def _one_a_symbol(candidates: Candidates, scores: Scores) -> list[int]:
     """A symbol in several pieces is one result: its best."""
-    seen: set[tuple[int, int]] = set()
-    for each in found:
-        place = (each.candidate.file, each.candidate.symbol)
+    symbols = candidates.table.symbol.all[candidates.rows[scores.order]].tolist()
+    files = candidates.file[scores.order].tolist()
+    seen, kept = set[tuple[int, int]](), list[int]()
+    for at, place in enumerate(zip(files, symbols, strict=True)):
         if place[1] < 0 or place not in seen:
             seen.add(place)
-            yield each
+            kept.append(at)
+    return kept

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from codecairn.errors import EncoderFailed
+from codecairn.rank.candidate import Place
 from codecairn.store.view import Hit, View
 
 if TYPE_CHECKING:
     from codecairn.embed.encoder import Encoder, Row
-    from codecairn.store.vectors import Near, NearFile, VectorField
+    from codecairn.store.vectors import Near, Similarities, VectorField
 
 NO_VECTORS = "This index has no vectors yet, so hybrid search is keyword search."
-
-Place = tuple[int, int]
-"""A file version and the number of a chunk in it."""
 
 
 @dataclass(frozen=True)
@@ -40,18 +38,14 @@ class QueryVector:
     query: Row
     near: float
 
-    def proposals(self, view: View, most: int, is_wanted: Callable[[Hit], bool]) -> list[Hit]:
-        def keep(found: list[Near]) -> list[Near]:
-            view.prefetch([each[:2] for each in found])
-            return [each for each in found if is_wanted(Hit(*each))]
+    def proposals(self, most: int, wanted: Callable[[list[Hit]], list[Hit]]) -> list[Hit]:
+        def keep(found: list[Near]) -> list[Hit]:
+            return wanted([Hit(*each) for each in found])
 
-        return [Hit(*each) for each in self.field.nearest(self.query, most, keep, self.near)]
+        return self.field.nearest(self.query, most, keep, self.near)
 
-    def similar(self, places: Sequence[Place]) -> dict[Place, float]:
-        return self.field.similar(self.query, places)
-
-    def similar_files(self, files: Iterable[int]) -> dict[int, NearFile]:
-        return self.field.similar_files(self.query, files)
+    def similar(self, places: Sequence[Place], files: Sequence[int]) -> Similarities:
+        return self.field.similar(self.query, places, files)
 
 
 def vectors_of(view: View, encoders: Iterable[Encoder]) -> ViewVectors | None:

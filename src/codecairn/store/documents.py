@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 from codecairn.store.lexical import ON_BRANCH, Lexical, key_of
@@ -24,6 +23,8 @@ class Documents:
         self._searcher = lexical.searcher()
         self._schema = lexical.schema
         self._database = database
+        self.clauses: dict[str, _Clause | None] = {}
+        """For versions, by the question for them; views of the same state share them."""
         self._is_visible = f"EXISTS (SELECT 1 FROM manifest WHERE manifest.file = file.id AND {visible})"  # noqa: S608
 
     @property
@@ -78,12 +79,12 @@ class Documents:
     def _count(self, query: Any) -> int:
         return int(self._searcher.search(query, 1, count=True).count or 0)
 
-    @cached_property
+    @property
     def _own(self) -> _Clause | None:
         # The index on `on_branch` has few rows; the manifest has every file.
         return self._among(f"SELECT id FROM file INDEXED BY file_on_branch WHERE on_branch AND {self._is_visible}")  # noqa: S608
 
-    @cached_property
+    @property
     def _foreign(self) -> _Clause | None:
         """Versions of no branch that are not visible, those on their way in or out too."""
         return self._among(
@@ -95,5 +96,8 @@ class Documents:
         """The clause for documents of these versions, which counts for no score; None for no versions."""
         from tantivy import Occur, Query  # noqa: PLC0415
 
-        keys = [key_of(row[0]) for row in self._database.execute(ask)]
-        return (Occur.Must, Query.boost_query(Query.term_set_query(self._schema, "key", keys), 0.0)) if keys else None
+        if ask not in self.clauses:
+            keys = [key_of(row[0]) for row in self._database.execute(ask)]
+            among = Query.boost_query(Query.term_set_query(self._schema, "key", keys), 0.0) if keys else None
+            self.clauses[ask] = (Occur.Must, among) if among is not None else None
+        return self.clauses[ask]

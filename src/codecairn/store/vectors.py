@@ -17,7 +17,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -37,16 +37,23 @@ _FAR = 1 << 14
 _NEAREST_OF_FILE = 5
 
 
+_Wanted = TypeVar("_Wanted")
+
+
 class Near(NamedTuple):
     file: int
     number: int
     cosine: float
 
 
-class NearFile(NamedTuple):
-    whole: float
-    best: float
-    """The mean of its nearest chunks."""
+class Similarities(NamedTuple):
+    """How near chunks and files are to a query; 0 for what has no vector."""
+
+    chunks: npt.NDArray[np.float64]
+    files: npt.NDArray[np.float64]
+    """Each as a whole, by the sum of its rows."""
+    best: npt.NDArray[np.float64]
+    """The mean of each one's nearest rows."""
 
 
 class VectorFiles:
@@ -139,8 +146,8 @@ class VectorField:
         ordered = sorted((each for each in placed if each.rows), key=lambda each: each.first)
         self.dimensions = segment.dimensions
         self.chunks = sum(each.rows for each in ordered)
-        self._rows = files.rows(segment)
-        self._signs = _as_words(files.signs(segment))
+        self._rows = np.asarray(files.rows(segment))  # what maps a file is slow to cut
+        self._signs = _as_words(np.asarray(files.signs(segment)))
         self._ordered = ordered
         self._first = np.array([each.first for each in ordered], np.int64)
         self._at = {each.file: each for each in ordered}
@@ -150,13 +157,13 @@ class VectorField:
             self._hidden[each.first : each.first + each.rows] = False
 
     def nearest(
-        self, query: Row, most: int, wanted: Callable[[list[Near]], list[Near]], least: float = -1.0
-    ) -> list[Near]:
+        self, query: Row, most: int, wanted: Callable[[list[Near]], list[_Wanted]], least: float = -1.0
+    ) -> list[_Wanted]:
         """The wanted chunks nearest to a query, nearest first, none below the least cosine; `wanted` is asked about
         many at once."""
         if not self.chunks or not query.any():
             return []
-        distance = np.bitwise_count(self._signs ^ _as_words(np.packbits(query > 0)[None])).sum(axis=1, dtype=np.int16)
+        distance = _distances(self._signs, _as_words(np.packbits(query > 0)[None])[0])
         distance[self._hidden] = _FAR
         asked = min(most * 2, self.chunks)
         while True:
@@ -173,45 +180,61 @@ class VectorField:
         near = np.sort(near[distance[near] < _FAR])
         cosine = cosines(self._rows[near], query)
         order = np.argsort(-cosine, kind="stable")[:asked]
-        return [self._near(int(near[at]), float(cosine[at])) for at in order]
+        rows = near[order]
+        places = np.searchsorted(self._first, rows, side="right") - 1
+        numbers = rows - self._first[places]
+        found = zip(places.tolist(), numbers.tolist(), cosine[order].tolist(), strict=True)
+        return [Near(self._ordered[place].file, number, each) for place, number, each in found]
 
-    def _near(self, row: int, cosine: float) -> Near:
-        at = self._ordered[int(np.searchsorted(self._first, row, side="right")) - 1]
-        return Near(at.file, row - at.first, cosine)
-
-    def similar(self, query: Row, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
-        """How near each of these chunks is; those without a vector are left out."""
-        known = [(place, self._at[place[0]].first + place[1]) for place in places if place[0] in self._at]
+    def similar(self, query: Row, places: Sequence[tuple[int, int]], files: Sequence[int]) -> Similarities:
+        """How near these chunks are, and these files, among which theirs are."""
+        known = [self._at[file] for file in files if file in self._at]
+        found = Similarities(np.zeros(len(places)), np.zeros(len(files)), np.zeros(len(files)))
         if not known:
-            return {}
-        cosine = cosines(self._rows[[row for _, row in known]], query)
-        return {place: float(each) for (place, _), each in zip(known, cosine, strict=True)}
+            return found
+        ends = np.cumsum([each.rows for each in known])
+        each_row = cosines(np.concatenate([self._rows[each.first : each.first + each.rows] for each in known]), query)
+        before = dict(zip((each.file for each in known), (ends - [each.rows for each in known]).tolist(), strict=True))
+        has_vector = [at for at, (file, _) in enumerate(places) if file in before]
+        found.chunks[has_vector] = each_row[[before[places[at][0]] + places[at][1] for at in has_vector]]
+        is_known = [at for at, file in enumerate(files) if file in self._at]
+        found.files[is_known] = cosines(np.stack([self._sum(each) for each in known]), query)
+        found.best[is_known] = _best_of_each(each_row, ends)
+        return found
 
-    def similar_files(self, query: Row, files: Iterable[int]) -> dict[int, NearFile]:
-        """How near each of these files is: as a whole, by the sum of its rows, and by its nearest rows."""
-        known = [file for file in files if file in self._at]
-        if not known:
-            return {}
-        whole = cosines(np.stack([self._sum(file) for file in known]), query)
-        rows = [self._rows_of(file) for file in known]
-        each_row = np.split(cosines(np.concatenate(rows), query), np.cumsum([len(each) for each in rows])[:-1])
-        best = [float(np.sort(found)[::-1][:_NEAREST_OF_FILE].mean()) for found in each_row]
-        return {file: NearFile(float(at), near) for file, at, near in zip(known, whole, best, strict=True)}
-
-    def _rows_of(self, file: int) -> Rows:
-        at = self._at[file]
-        return self._rows[at.first : at.first + at.rows]
-
-    def _sum(self, file: int) -> npt.NDArray[np.int64]:
-        found = _sums.get((self._own, file))
+    def _sum(self, placed: Placement) -> npt.NDArray[np.int64]:
+        found = _sums.get((self._own, placed.file))
         if found is None:
-            found = _sums.put((self._own, file), self._rows_of(file).sum(axis=0, dtype=np.int64))
+            rows = self._rows[placed.first : placed.first + placed.rows]
+            found = _sums.put((self._own, placed.file), rows.sum(axis=0, dtype=np.int64))
         return found
 
     @property
     def memory_bytes(self) -> int:
         """Memory that it takes besides the mapped files."""
         return int(self._hidden.nbytes) + _PLACED_BYTES * len(self._ordered)
+
+
+def _distances(
+    signs: npt.NDArray[np.uint64] | npt.NDArray[np.uint8], query: npt.NDArray[np.uint64] | npt.NDArray[np.uint8]
+) -> npt.NDArray[np.int16]:
+    """In how many signs each row differs from the query: column by column, which is five times as fast as by row."""
+    total = np.zeros(len(signs), np.int16)
+    for at, word in enumerate(query):
+        total += np.bitwise_count(signs[:, at] ^ word)
+    return total
+
+
+def _best_of_each(cosine: npt.NDArray[np.float64], ends: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+    """The mean of the nearest rows of each file; rows stand file by file."""
+    counts = np.diff(ends, prepend=0)
+    file = np.repeat(np.arange(len(ends)), counts)
+    order = np.lexsort((-cosine, file))
+    total = np.zeros(len(ends))
+    for at in range(_NEAREST_OF_FILE):
+        has = counts > at
+        total[has] += cosine[order[(ends - counts)[has] + at]]
+    return total / np.minimum(counts, _NEAREST_OF_FILE)
 
 
 def _as_words(signs: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64] | npt.NDArray[np.uint8]:

@@ -8,9 +8,9 @@ no part of a view, neither as hits nor in its statistics, so that a view scores 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
-from codecairn.cache import Cache
 from codecairn.cancel import Cancel
 from codecairn.store.database import IndexStore
 from codecairn.store.documents import Documents
@@ -50,8 +49,7 @@ class Extent(NamedTuple):
     terms: int
 
 
-@dataclass(frozen=True)
-class Hit:
+class Hit(NamedTuple):
     """A chunk that the lexical index proposes."""
 
     file: int
@@ -59,30 +57,59 @@ class Hit:
     score: float
 
 
+class ChunkHead(NamedTuple):
+    """A chunk with what is searched of its symbol; empty texts where it has none."""
+
+    file: int
+    number: int
+    start_line: int
+    symbol: int
+    length: int
+    kind: str
+    name: str
+    path: str
+    doc: str
+
+
+MetFile = tuple[FileRow, int]
+"""A visible file, and how many other files import it."""
+
+
+@dataclass(frozen=True)
+class Met:
+    """What views of one state have learnt of it."""
+
+    files: dict[int, MetFile | None] = field(default_factory=dict)
+    clauses: dict[str, Any] = field(default_factory=dict)
+    """Of the lexical index, for versions that are visible or are not (documents.py)."""
+
+
 _FILES = "SELECT file.id, manifest.path, language, package, lines FROM manifest JOIN file ON file.id = file WHERE"
 _SYMBOLS = f"SELECT {SYMBOL_COLUMNS} FROM symbol WHERE file = ?"  # noqa: S608 - our own names
 _CHUNKS = f"SELECT {CHUNK_COLUMNS} FROM chunk WHERE file = ?"  # noqa: S608
 _CHUNK_FIELDS = ", ".join(f"chunk.{name}" for name in ChunkRow.__struct_fields__)
 _SYMBOL_FIELDS = ", ".join(f"symbol.{name}" for name in SymbolRow.__struct_fields__)
-_SYMBOL_AT = 6 + len(ChunkRow.__struct_fields__)
+_SYMBOL_AT = 1 + len(ChunkRow.__struct_fields__)
 _MEETING = (
-    f"SELECT file.id, manifest.path, language, package, lines, importers, {_CHUNK_FIELDS}, {_SYMBOL_FIELDS} "  # noqa: S608
+    f"SELECT file.id, {_CHUNK_FIELDS}, {_SYMBOL_FIELDS} "  # noqa: S608
     # A cross join keeps the order: a question a place, each by a key.
     "FROM json_each(?) AS place "
     "CROSS JOIN manifest ON manifest.file = json_extract(place.value, '$[0]') AND {visible} "
     "CROSS JOIN file ON file.id = manifest.file "
     "CROSS JOIN chunk ON chunk.file = file.id AND chunk.number = json_extract(place.value, '$[1]') "
-    "LEFT JOIN symbol ON symbol.file = file.id AND symbol.number = chunk.symbol "
+    "LEFT JOIN symbol ON symbol.file = file.id AND symbol.number = chunk.symbol"
+)
+_MEETING_FILES = (
+    "SELECT file.id, manifest.path, language, package, lines, importers FROM json_each(?) AS wanted "
+    "CROSS JOIN manifest ON manifest.file = wanted.value AND {visible} CROSS JOIN file ON file.id = manifest.file "
     "LEFT JOIN popularity ON popularity.path = manifest.path AND {counted}"
 )
-
-
-_TEXT_BYTES = 60
-"""Of a text besides its characters, and its place in a list."""
-_recent_terms: Cache[int, list[str]] = Cache(
-    "index.terms", 3_000_000, lambda terms: sum(_TEXT_BYTES + len(each) for each in terms)
+_HEADS = (
+    "SELECT chunk.file, chunk.number, chunk.start_line, chunk.symbol, length, coalesce(kind, ''), coalesce(name, ''), "
+    "coalesce(symbol.path, ''), coalesce(doc, '') FROM json_each(?) AS wanted "
+    "CROSS JOIN chunk ON chunk.file = wanted.value "
+    "LEFT JOIN symbol ON symbol.file = chunk.file AND symbol.number = chunk.symbol ORDER BY chunk.file, chunk.number"
 )
-"""Some three hundred files. An id stands for one content, so what was read once is never out of date."""
 
 
 class View:
@@ -93,15 +120,15 @@ class View:
         self.layer = layer
         self._base = base
         self._visible, self._counted = shows_through("manifest", layer), shows_through("popularity", layer)
-        self._meeting = _MEETING.format(visible=self._visible, counted=self._counted)
+        self._meeting = _MEETING.format(visible=self._visible)
+        self._meeting_files = _MEETING_FILES.format(visible=self._visible, counted=self._counted)
         self._folder = folder
         self.is_blocked = is_blocked
         self.cancel = Cancel()
         """Of the call that reads here. Every question to the view checks it, so a loop over files ends with it."""
         self._database = database
         self._documents = Documents(lexical, database, self._visible)
-        self._files: dict[int, FileRow | None] = {}
-        self._importers: dict[str, int] = {}
+        self._met = Met().files
         self._met_chunks: dict[tuple[int, int], ChunkRow] = {}
         self._met_symbols: dict[tuple[int, int], SymbolRow] = {}
         self._symbols: dict[int, list[SymbolRow]] = {}
@@ -129,10 +156,29 @@ class View:
 
     def file(self, file: int) -> FileRow | None:
         """A version that is visible here; None for any other."""
+        found = self.meet([file])[file]
+        return found[0] if found else None
+
+    def importers(self, file: int) -> int:
+        """How many other files import a version's, by the last count."""
+        found = self.meet([file])[file]
+        return found[1] if found else 0
+
+    def meet(self, files: Collection[int]) -> dict[int, MetFile | None]:
+        """Every version that was met, these among them; None for those that are not visible here."""
         self.cancel.check()
-        if file not in self._files:
-            self._files[file] = next(self._rows("manifest.file = ?", file), None)
-        return self._files[file]
+        missing = [each for each in files if each not in self._met]
+        if missing:
+            known: dict[int, MetFile | None] = dict.fromkeys(missing)
+            for row in self._execute(self._meeting_files, (msgspec.json.encode(missing).decode(),)):
+                if not self.is_blocked(row[1]):
+                    known[row[0]] = FileRow(*row[:5]), row[5] or 0
+            self._met.update(known)
+        return self._met
+
+    def remember(self, met: Met) -> None:
+        """Go on with what views of the same state have met."""
+        self._met, self._documents.clauses = met.files, met.clauses
 
     def file_at(self, path: str) -> FileRow | None:
         return next(self._rows("manifest.path = ?", path), None)
@@ -166,14 +212,6 @@ class View:
         (row,) = self._execute("SELECT complaint FROM file WHERE id = ?", (file,)).fetchall()
         return str(row[0])
 
-    def importers(self, path: str) -> int:
-        """How many other files import one, by the last count."""
-        if path not in self._importers:
-            ask = f"SELECT importers FROM popularity WHERE {self._counted} AND path = ?"  # noqa: S608 - our own names
-            row = self._execute(ask, (path,)).fetchone()
-            self._importers[path] = row[0] if row else 0
-        return self._importers[path]
-
     @property
     def is_counted(self) -> bool:
         """Whether the counts of imports are those of what is visible."""
@@ -205,11 +243,11 @@ class View:
 
     def terms(self, file: int) -> list[str]:
         """The analysed text of each chunk of a file."""
-        self.cancel.check()
-        found = _recent_terms.get(file)
-        if found is None:
-            found = _recent_terms.put(file, lines_of(self._unpack(file, "terms")))
-        return found
+        return lines_of(self._unpack(file, "terms"))
+
+    def packed_terms(self, file: int) -> list[bytes]:
+        """The same as bytes, for who counts words."""
+        return self._unpack(file, "terms").split(b"\n")
 
     def head(self, file: int) -> str:
         """The lines of a file that name its package and its imports."""
@@ -260,19 +298,20 @@ class View:
         return ChunkRow(*row)
 
     def prefetch(self, places: Sequence[tuple[int, int]]) -> None:
-        """Read these chunks, as far as they are visible, with their files and symbols: one question, not hundreds."""
-        rows = self._execute(self._meeting, (msgspec.json.encode(places).decode(),))
-        for row in rows:
-            file, chunk, symbol = FileRow(*row[:5]), ChunkRow(*row[6:_SYMBOL_AT]), row[_SYMBOL_AT:]
-            if self.is_blocked(file.path):
-                continue
-            self._files[file.id] = file
-            self._importers[file.path] = row[5] or 0
-            self._met_chunks[file.id, chunk.number] = chunk
+        """Read these chunks, as far as they are visible, with their files and symbols: two questions, not hundreds."""
+        self.meet({file for file, _ in places})
+        for row in self._execute(self._meeting, (msgspec.json.encode(places).decode(),)):
+            file, chunk, symbol = row[0], ChunkRow(*row[1:_SYMBOL_AT]), row[_SYMBOL_AT:]
+            self._met_chunks[file, chunk.number] = chunk
             if symbol[0] is not None:
-                self._met_symbols[file.id, chunk.symbol] = SymbolRow(*symbol)
-        for file_id, _ in places:
-            self._files.setdefault(file_id, None)
+                self._met_symbols[file, chunk.symbol] = SymbolRow(*symbol)
+
+    def chunk_heads(self, files: Sequence[int]) -> dict[int, list[ChunkHead]]:
+        """The chunks of versions, in order, without their texts."""
+        found: dict[int, list[ChunkHead]] = {file: [] for file in files}
+        for row in self._execute(_HEADS, (msgspec.json.encode(files).decode(),)) if files else ():
+            found[row[0]].append(ChunkHead(*row))
+        return found
 
     def chunks(self, file: int) -> list[ChunkRow]:
         if file not in self._chunks:
@@ -296,26 +335,28 @@ class View:
         return Extent(*(int(each) for each in row))
 
     def proposals(
-        self, weighted: Sequence[tuple[str, str, float]], place: str, most: int, is_wanted: Callable[[Hit], bool]
-    ) -> list[Hit]:
-        """The best visible, wanted chunks of a place for terms (field, term, weight), by the lexical index's score."""
+        self, weighted: Sequence[tuple[str, str, float]], place: str, most: int,
+        wanted: Callable[[list[Hit]], list[Hit]],
+    ) -> list[Hit]:  # fmt: skip
+        """The best visible, wanted chunks of a place for terms (field, term, weight), by the lexical index's score;
+        `wanted` is asked about many at once."""
         queries = self._documents.queries(weighted, place)
-        hits = [hit for query in queries for hit in self._best(query, most, is_wanted)]
+        hits = [hit for query in queries for hit in self._best(query, most, wanted)]
         return sorted(hits, key=lambda hit: -hit.score)[:most]
 
-    def _best(self, query: Any, most: int, is_wanted: Callable[[Hit], bool]) -> list[Hit]:
+    def _best(self, query: Any, most: int, wanted: Callable[[list[Hit]], list[Hit]]) -> list[Hit]:
         asked, seen, hits = most, 0, list[Hit]()
         while len(hits) < most:
             found = [Hit(*each) for each in self._documents.best(query, asked)]
-            hits += filter(is_wanted, self._visible_hits(found[seen:]))
+            hits += wanted(self._visible_hits(found[seen:]))
             if len(found) < asked:
                 break
             seen, asked = asked, asked * 4  # what is not ours, or not wanted, stood before what is
         return hits[:most]
 
     def _visible_hits(self, hits: list[Hit]) -> list[Hit]:
-        self.prefetch([(hit.file, hit.number) for hit in hits])
-        return [hit for hit in hits if self.file(hit.file) is not None]
+        met = self.meet({hit.file for hit in hits})
+        return [hit for hit in hits if met[hit.file]]
 
     def frequency(self, term: str) -> int:
         """In how many visible chunks a term occurs."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -15,9 +16,9 @@ from codecairn.names.globs import glob
 from codecairn.names.kinds import SHORT_KINDS
 from codecairn.names.qualified import module_of, package_of, qualified_name
 from codecairn.paths import printable
+from codecairn.rank.candidate import Ranked
 from codecairn.rank.excerpts import excerpt_of, extent_of
 from codecairn.rank.explain import reasons, what_it_lacked
-from codecairn.rank.score import Ranked
 from codecairn.rank.search import CANDIDATES, Mode, Question
 from codecairn.reading.search import print_explanation, print_search
 from codecairn.store.view import View
@@ -183,7 +184,7 @@ def _page(inquiry: Inquiry, asked: Question, offset: int, limit: int) -> _Search
         part = found.results[offset : offset + limit]
         results = [_result(view, each, offset + place) for place, each in enumerate(part, 1)]
         warnings = found.warnings if found.results else (*found.warnings, *filters_without_files(view, asked.filters))
-        order = repr([(each.candidate.file, each.candidate.number) for each in found.results])
+        order = repr(found.results.places)
         suppressed = {"suppressed_duplicate_count": found.suppressed} if found.suppressed else {}
         return _SearchPage(results, len(found.results), is_known, found.is_capped, warnings, suppressed, order)
 
@@ -267,7 +268,7 @@ def explain_ranking(
     return inquiry.require(answer)
 
 
-def _place_of(view: View, found: list[Ranked], path: str, line: int) -> int | None:
+def _place_of(view: View, found: Sequence[Ranked], path: str, line: int) -> int | None:
     """The result at a path and line: the one that begins there, else the smallest around it."""
     around = []
     for place, each in enumerate(found):
@@ -291,12 +292,12 @@ def _explain(view: View, query: str, ranked: Ranked, place: int, metadata: dict[
             name=candidate.name, source_layer=view.source_layer(candidate.path, candidate.file), rank=place,
         ),
         scoring={**ranked.contributions, "total": ranked.total},
-        scoring_details=reasons(ranked),
+        scoring_details=reasons(view, query, ranked),
         metadata=metadata,
     )  # fmt: skip
 
 
-def _lacking(view: View, asked: Question, found: list[Ranked], path: str, line: int) -> ResultNotFound:
+def _lacking(view: View, asked: Question, found: Sequence[Ranked], path: str, line: int) -> ResultNotFound:
     file = view.file_at(path)
     lacked = "no file of this path is indexed" if file is None else what_it_lacked(view, asked, found, file, line)
     near = nearest_paths(path, (each.path for each in view.files())) if file is None else []

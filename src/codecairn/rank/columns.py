@@ -1,0 +1,278 @@
+"""Columns: what the signals need of chunks and of paths, in arrays that every search of the process shares.
+
+A file version never changes, so its chunks become rows once, when a search first meets it, whatever the branch,
+generation or project. A row is a chunk, or a symbol inside one that filters ask for. Words and names are kept as
+checksums of 32 bits, of which two of a hundred thousand words share one on average; the parts of names and paths are
+numbers of a vocabulary, because abbreviations are compared letter by letter.
+
+Arrays only grow, and who took them before reads on in what he took. At the bound everything is forgotten at once: a
+search that is under way keeps its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from itertools import accumulate, chain
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+
+from codecairn.cache import CacheState, Named
+from codecairn.rank.candidate import LONGEST_DOC, Place
+from codecairn.rank.file_paths import folder_parts, penalty, telling_stem
+from codecairn.store.file_version import SymbolRow
+from codecairn.store.view import ChunkHead, FileRow, View
+from codecairn.words import analyse, bare, parts_of
+
+Numbers = npt.NDArray[np.int64]
+_LONGEST_COUNT = (1 << 16) - 1
+_OPENING = 3
+_FILE_BYTES, _PATH_BYTES, _PART_BYTES = 180, 700, 300
+"""Of Python's own objects for each."""
+
+
+def checksum(word: str) -> int:
+    return crc32(word.encode("utf-8", "surrogatepass"))
+
+
+def checksums(words: Iterable[str]) -> Numbers:
+    return np.array([checksum(each) for each in words], np.int64)
+
+
+class _Growing:
+    """An array that grows at its end."""
+
+    def __init__(self, kind: Any) -> None:
+        self._held: npt.NDArray[Any] = np.empty(1024, kind)
+        self.size = 0
+
+    def extend(self, values: Sequence[float] | npt.NDArray[Any]) -> None:
+        end = self.size + len(values)
+        if end > len(self._held):
+            larger = np.empty(max(end, self.size * 3 // 2), self._held.dtype)
+            larger[: self.size] = self._held[: self.size]
+            self._held = larger
+        self._held[self.size : end] = values
+        self.size = end
+
+    @property
+    def all(self) -> npt.NDArray[Any]:
+        return self._held[: self.size]
+
+    def take(self, rows: Numbers) -> Numbers:
+        return self.all[rows].astype(np.int64)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self._held.itemsize
+
+
+class Parts(NamedTuple):
+    """Several numbers a row: `owner` says the row's place among those that were asked for."""
+
+    owner: Numbers
+    value: npt.NDArray[Any]
+    at: Numbers
+    """Where each stands in its column."""
+
+
+class _Ragged:
+    """A column with any number of values a row."""
+
+    def __init__(self, kind: Any) -> None:
+        self.values = _Growing(kind)
+        self._ends = _Growing(np.int64)
+        self._ends.extend([0])
+
+    def extend(self, rows: Sequence[Sequence[int]]) -> None:
+        size = self.values.size
+        self.values.extend(list(chain.from_iterable(rows)))
+        self._ends.extend(list(accumulate(map(len, rows), initial=size))[1:])
+
+    def take(self, rows: Numbers) -> Parts:
+        ends = self._ends.all
+        start = ends[rows]
+        count = ends[rows + 1] - start
+        before = np.cumsum(count) - count
+        at = np.arange(int(count.sum())) + np.repeat(start - before, count)
+        return Parts(np.repeat(np.arange(len(rows)), count), self.values.all[at], at)
+
+    @property
+    def nbytes(self) -> int:
+        return self.values.nbytes + self._ends.nbytes
+
+
+class Vocabulary:
+    """The parts of names and paths, each with a number."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._openings: dict[str, int] = {}
+        self.opening = _Growing(np.int32)
+
+    def numbers(self, words: Iterable[str]) -> list[int]:
+        return [self._numbers[word] if word in self._numbers else self._add(word) for word in words]
+
+    def find(self, word: str) -> int | None:
+        return self._numbers.get(word)
+
+    def openings(self, words: Iterable[str]) -> list[int]:
+        """The numbers of the first letters of words, as far as any part begins with them."""
+        return [self._openings[each] for each in {word[:_OPENING] for word in words} if each in self._openings]
+
+    def _add(self, word: str) -> int:
+        self.opening.extend([self._openings.setdefault(word[:_OPENING], len(self._openings))])
+        number = self._numbers[word] = len(self.words)
+        self.words.append(word)
+        return number
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+class Table:
+    """Everything that was met since the last time it was forgotten. Rows are added by one thread at a time."""
+
+    def __init__(self) -> None:
+        self.vocabulary = Vocabulary()
+        self._first: dict[int, tuple[int, int]] = {}
+        """A file version's first row and how many it has."""
+        self._inside: dict[tuple[int, int, int], int] = {}
+        self._paths: dict[tuple[str, str], int] = {}
+        self.number, self.symbol, self.start, self.length = (_Growing(np.int32) for _ in range(4))
+        self.name, self.bare, self.kind = (_Growing(np.uint32) for _ in range(3))
+        self.terms, self.times = _Ragged(np.uint32), _Growing(np.uint16)
+        self.doc = _Ragged(np.uint32)
+        self.name_parts, self.qualifier_parts = _Ragged(np.int32), _Ragged(np.int32)
+        self.stem_parts, self.folder_parts = _Ragged(np.int32), _Ragged(np.int32)
+        self.penalty = _Growing(np.float64)
+
+    def has(self, file: int) -> bool:
+        return file in self._first
+
+    def row(self, file: int, number: int) -> int:
+        return self._first[file][0] + number
+
+    def row_inside(self, file: int, number: int, symbol: int) -> int | None:
+        return self._inside.get((file, number, symbol))
+
+    def symbols(self, file: int) -> npt.NDArray[np.int32]:
+        """The symbol of each chunk of a file."""
+        first, count = self._first[file]
+        return self.symbol.all[first : first + count]
+
+    def paths(self, files: Iterable[FileRow]) -> Numbers:
+        return np.array([self._path(each.path, each.language) for each in files], np.int64)
+
+    def add_file(self, file: int, chunks: Sequence[ChunkHead], terms: Sequence[bytes]) -> None:
+        first = self.number.size
+        self._add(chunks, [Counter(terms[each.number].split()) for each in chunks])
+        self._first[file] = (first, len(chunks))
+
+    def add_inside(self, file: int, number: int, symbol: SymbolRow) -> int:
+        """A symbol that is not its chunk's: by its own lines, and the words of its head and its comment."""
+        words = analyse(f"{symbol.signature} {symbol.doc[:LONGEST_DOC]}").encode("utf-8", "surrogateescape").split()
+        row = self._inside[file, number, symbol.number] = self.number.size
+        head = ChunkHead(
+            file, number, symbol.start_line, symbol.number, len(words), symbol.kind, symbol.name, symbol.path,
+            symbol.doc,
+        )  # fmt: skip
+        self._add([head], [Counter(words)])
+        return row
+
+    def _add(self, heads: Sequence[ChunkHead], counts: Sequence[Counter[bytes]]) -> None:
+        self.number.extend([each.number for each in heads])
+        self.start.extend([each.start_line for each in heads])
+        self.symbol.extend([each.symbol for each in heads])
+        self.length.extend([each.length for each in heads])
+        self.kind.extend([checksum(each.kind) for each in heads])
+        self.name.extend([checksum(each.name) for each in heads])
+        self.bare.extend([checksum(bare(each.name)) for each in heads])
+        self.terms.extend([list(map(crc32, each)) for each in counts])
+        self.times.extend([min(times, _LONGEST_COUNT) for each in counts for times in each.values()])
+        self.doc.extend([_doc_words(each.doc[:LONGEST_DOC]) for each in heads])
+        self.name_parts.extend([self.vocabulary.numbers(parts_of(each.name)) for each in heads])
+        self.qualifier_parts.extend([self.vocabulary.numbers(_qualifier(each)) for each in heads])
+
+    def _path(self, path: str, language: str) -> int:
+        known = self._paths.get((path, language))
+        if known is not None:
+            return known
+        own = parts_of(telling_stem(path))
+        self.stem_parts.extend([self.vocabulary.numbers(own)])
+        self.folder_parts.extend([self.vocabulary.numbers(folder_parts(path))])
+        self.penalty.extend([penalty(path, language)])
+        number = self._paths[path, language] = self.penalty.size - 1
+        return number
+
+    @property
+    def entries(self) -> int:
+        return self.number.size
+
+    @property
+    def nbytes(self) -> int:
+        arrays = (
+            self.number, self.symbol, self.start, self.length, self.name, self.bare, self.kind, self.terms, self.times,
+            self.doc, self.name_parts, self.qualifier_parts, self.stem_parts, self.folder_parts, self.penalty,
+        )  # fmt: skip
+        kept = _FILE_BYTES * (len(self._first) + len(self._inside)) + _PATH_BYTES * len(self._paths)
+        return sum(each.nbytes for each in arrays) + kept + _PART_BYTES * len(self.vocabulary)
+
+
+def _doc_words(doc: str) -> list[int]:
+    return [checksum(word) for word in set(analyse(doc).split())] if doc else []
+
+
+def _qualifier(head: ChunkHead) -> list[str]:
+    """The parts of the names around its own."""
+    if not head.name or head.path == head.name:
+        return []
+    own = parts_of(head.name)
+    return [part for part in parts_of(head.path) if part not in own]
+
+
+class Columns(Named):
+    """The table of the process, under a bound."""
+
+    def __init__(self, name: str, most_bytes: int) -> None:
+        super().__init__(name, most_bytes)
+        self._lock = threading.Lock()
+        self._table = Table()
+
+    def meet(self, view: View, files: Collection[FileRow], inside: Collection[tuple[Place, SymbolRow]]) -> Meeting:
+        """The table with these files, and with these symbols inside of chunks."""
+        with self._lock:
+            if self._table.nbytes > self.most_bytes:
+                self._table = Table()
+            table = self._table
+            missing = [each.id for each in files if not table.has(each.id)]
+            heads = view.chunk_heads(missing)
+            for file in missing:
+                table.add_file(file, heads[file], view.packed_terms(file))
+            for (file, number), symbol in inside:
+                if table.row_inside(file, number, symbol.number) is None:
+                    table.add_inside(file, number, symbol)
+            return Meeting(table, table.paths(files))
+
+    def clear(self) -> None:
+        with self._lock:
+            self._table = Table()
+
+    def state(self) -> CacheState:
+        with self._lock:
+            return CacheState(self.name, self._table.entries, self._table.nbytes, self.most_bytes)
+
+
+class Meeting(NamedTuple):
+    table: Table
+    paths: Numbers
+    """Of the files, in their order."""
+
+
+columns = Columns("search.columns", 32_000_000)
+"""Some 1,300,000 lines of code, or the parts of more that are searched."""
