@@ -32,9 +32,8 @@ class Clangd:
     """The language server as a child process, spoken to with headers before each message."""
 
     def __init__(self, root: Path, flags: Path) -> None:
-        command = [
-            "clangd", f"--compile-commands-dir={flags}", "--background-index", "-j=2", "--limit-references=0", "--log=error",
-        ]  # fmt: skip
+        options = ["--background-index", "-j=2", "--limit-references=0", "--log=error"]
+        command = ["clangd", f"--compile-commands-dir={flags}", *options]
         self._process = subprocess.Popen(
             command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
@@ -111,7 +110,12 @@ def _functions(source: Source) -> Iterator[tuple[str, int]]:
 
 def _open(clangd: Clangd, root: Path, source: Source) -> None:
     text = source.text.decode("utf-8", "replace")
-    document = {"uri": (root / source.path).as_uri(), "languageId": source.language.data.name, "version": 1, "text": text}
+    document = {
+        "uri": (root / source.path).as_uri(),
+        "languageId": source.language.data.name,
+        "version": 1,
+        "text": text,
+    }
     clangd.tell("textDocument/didOpen", {"textDocument": document})
 
 
@@ -130,7 +134,8 @@ def _answers(clangd: Clangd, root: Path, chosen: list[tuple[Source, tuple[str, i
             },
         )  # fmt: skip
         clangd.tell("textDocument/didClose", {"textDocument": {"uri": uri}})
-        refs = sorted({place for place in map(lambda each: _place(each, root), found or []) if place[0]})
+        places = (_place(each, root) for each in found or [])
+        refs = sorted({place for place in places if place[0]})
         if (source.path, line) in refs:  # else it does not see the definition: another platform's
             print(name, len(refs), file=sys.stderr, flush=True)
             yield {"symbol": name, "path": source.path, "line": line, "refs": refs}

@@ -12,8 +12,8 @@ the name looked for, captured as `n`.
     endings       of files that an import leaves out, with the dot; `index` stems of files that stand for their folder
     shares        whose top-level names are seen without an import: those of the "file", its "folder", its "package" or
                   "all"
-    namespaces    true where any file may add to a namespace, and names are found by their path; `libraries` are those that
-                  are no project's
+    namespaces    true where any file may add to a namespace, and names are found by their path; `libraries` are those
+                  that are no project's
     headers       endings of files in which a function without a body is a declaration; `stubs` of files that hold
                   nothing but declarations
     abstract      types that make the types below them interfaces

@@ -11,7 +11,7 @@ from codecairn.parse.kinds import HOLDERS
 from codecairn.parse.language import family
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
-from codecairn.resolve.values import OUTSIDE, Definition, Namespace, Value
+from codecairn.resolve.values import OUTSIDE, Namespace, Value
 from codecairn.store.file_version import SymbolRow
 from codecairn.store.view import FileRow
 

@@ -82,13 +82,8 @@ class Types:
         text = re.sub(r"^(?:readonly|const|mut|dyn|impl|keyof|final|unique)\s+", "", text)
         if text in _NOTHING:
             return None
-        if text == scope.rules.itself:
-            around = scope.symbol_at(position, TYPES - {"type"})
-            return Instance(Definition(scope.row.id, around.number)) if around else ModuleFiles((scope.row.id,))
-        if text in _OWN and me is None:
-            me = self._engine.names.me(scope, position)
-        if text in _OWN:
-            return Instance(me) if me else None
+        if text == scope.rules.itself or text in _OWN:
+            return self._own_type(scope, text, position, me)
         if (elements := _elements(text, scope.rules.values)) is not None:
             return Elements(elements, scope.row.id, position, me)
         if text.startswith("(") and "=>" not in text:
@@ -114,6 +109,13 @@ class Types:
         if arguments and isinstance(value, Outside):
             return Elements(arguments[-1], scope.row.id, position, me)
         return value
+
+    def _own_type(self, scope: FileScope, text: str, position: int, me: Definition | None) -> Value | None:
+        if text == scope.rules.itself:
+            around = scope.symbol_at(position, TYPES - {"type"})
+            return Instance(Definition(scope.row.id, around.number)) if around else ModuleFiles((scope.row.id,))
+        mine = me or self._engine.names.me(scope, position)
+        return Instance(mine) if mine else None
 
     def _type_by_name(
         self, scope: FileScope, base: str, position: int, me: Definition | None, *, as_value: bool = False

@@ -103,7 +103,19 @@ class Either:
     values: tuple[Value, ...]
 
 
-Value = Definition | ModuleFiles | Namespace | Instance | Parent | Elements | FunctionValue | Shape | Outside | Local | Either
+Value = (
+    Definition
+    | ModuleFiles
+    | Namespace
+    | Instance
+    | Parent
+    | Elements
+    | FunctionValue
+    | Shape
+    | Outside
+    | Local
+    | Either
+)
 VARIABLES = frozenset({"var", "const", "field"})
 OUTSIDE = Outside()
 LOCAL = Local()
