@@ -26,6 +26,8 @@ _LONGEST_IDENTIFIER = 120
 _MOST_IDENTIFIER_BYTES = 12_000_000
 """Some hundred thousand identifiers, each of which recurs a hundred times in a repository."""
 _MOST_PART_BYTES = 6_000_000
+_MOST_STEM_BYTES = 4_000_000
+"""Identifiers are made of a tenth as many parts, each of which recurs in ten of them."""
 
 _STOP_WORDS = frozenset(
     """
@@ -63,7 +65,7 @@ def words_of(identifier: str) -> list[str]:
 
 def _split(identifier: str) -> tuple[str, ...]:
     parts = [part.lower() for part in _PART.findall(identifier)]
-    stems = tuple(stem(part) for part in parts if len(part) < _LONGEST_PART)
+    stems = tuple([_stem_of[part] for part in parts if len(part) < _LONGEST_PART])
     return (*stems, bare(identifier)) if len(parts) > 1 and len(identifier) < _LONGEST_IDENTIFIER else stems
 
 
@@ -132,3 +134,4 @@ _known: Memo[str, str] = Memo(
     "words.identifiers", _MOST_IDENTIFIER_BYTES, lambda identifier: " ".join(_split(identifier))
 )
 _parts: Memo[str, tuple[str, ...]] = Memo("words.parts", _MOST_PART_BYTES, _stems)
+_stem_of: Memo[str, str] = Memo("words.stems", _MOST_STEM_BYTES, stem)

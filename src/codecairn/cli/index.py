@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from codecairn import allocator
 from codecairn.cli.show import show_json, show_warnings
 from codecairn.cli.tool_call import INTERRUPTED, call_tool, progress_bar, tool_options
 from codecairn.text import number_of
@@ -20,6 +21,7 @@ _FLAGS = {"force_reindex": "--force", "include_vendor": "--vendor"}
 @click.option("--no-tests", is_flag=True, help="Leave test files out.")
 @tool_options("index_codebase", _FLAGS)
 def command(path: Path | None, root: Path | None, no_tests: bool, structured: bool, **asked: Any) -> None:
+    allocator.spare()
     place = str((path or root or Path()).resolve())
     try:
         with progress_bar() as report:

@@ -16,7 +16,9 @@ import math
 import zlib
 from collections import Counter
 from collections.abc import Sequence
+from itertools import accumulate, chain, islice
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -29,6 +31,8 @@ from codecairn.words import analyse
 DATA = Path(__file__).parent / "data"
 MOST_WORDS = 400
 """Of one text, the first ones: 400 * 127 * 255 is below 2**24."""
+_BLOCK = 128
+"""Passages whose rows are gathered at once: some five megabytes."""
 _MOST_FACTOR = 255
 _MOST_OFTEN = 127
 
@@ -56,6 +60,8 @@ class TokenTable:
         self._folder = folder
         self._card = msgspec.json.decode((folder / "model.json").read_bytes(), type=Card)
         self._rows: Rows = np.load(folder / "table.npy", mmap_mode="r")
+        self._plain_rows = np.asarray(self._rows)
+        """The same, without what a memory map does at each look."""
         self._question, self.code_weights = np.load(folder / "weights.npy")
         vocabulary = (folder / "vocabulary.txt").read_text(encoding="utf-8").splitlines()
         self._ids = _Ids({word: number for number, word in enumerate(vocabulary)}, self._card.buckets)
@@ -76,15 +82,40 @@ class TokenTable:
         return quantise(self._sum(words, frozenset(), self._question))
 
     def passages(self, passages: Sequence[Passage]) -> Rows:
-        sums = np.empty((len(passages), self.dimensions), np.float32)
+        found: Rows = np.empty((len(passages), self.dimensions), np.int8)
         paths: dict[str, list[str]] = {}
-        for at, each in enumerate(passages):
-            around = paths.get(each.path)
-            if around is None:
-                around = paths[each.path] = analyse(f"{each.path} {PurePosixPath(each.path).stem}").split()
-            names = analyse(each.name).split()
-            sums[at] = self._sum([*around, *names, *each.terms.split()], frozenset(names), self.code_weights)
-        return quantise(sums)
+        for first in range(0, len(passages), _BLOCK):
+            bags = [self._bag(each, paths) for each in passages[first : first + _BLOCK]]
+            found[first : first + _BLOCK] = quantise(self._sums(bags))
+        return found
+
+    def _bag(self, passage: Passage, paths: dict[str, list[str]]) -> _Bag:
+        around = paths.get(passage.path)
+        if around is None:
+            around = paths[passage.path] = analyse(f"{passage.path} {PurePosixPath(passage.path).stem}").split()
+        names = analyse(passage.name).split()
+        counts = Counter([*around, *names, *passage.terms.split()])
+        kept = list(islice(counts, MOST_WORDS))
+        ahead = kept[: len(around) + len(names)]  # a word of the name stands no further behind
+        boosted = [at for at, word in enumerate(ahead) if word in names] if names else []
+        return _Bag(list(map(self._ids.__getitem__, kept)), list(islice(counts.values(), MOST_WORDS)), boosted)
+
+    def _sums(self, bags: list[_Bag]) -> npt.NDArray[np.float32]:
+        """One sum a bag. Rows and factors of all are gathered at once: for each alone that takes half as long again."""
+        ids = np.fromiter(chain.from_iterable(each.ids for each in bags), np.intp)
+        counts = np.fromiter(chain.from_iterable(each.counts for each in bags), np.intp)
+        ends = list(accumulate(len(each.ids) for each in bags))
+        often = _LOGARITHM_ROW[np.minimum(counts, _MOST_OFTEN)]
+        starts = [0, *ends[:-1]]
+        often[[start + at for start, each in zip(starts, bags, strict=True) for at in each.boosted]] *= np.float32(
+            self._card.boost
+        )
+        factors = np.minimum(np.rint(self.code_weights[ids] * often), _MOST_FACTOR).astype(np.float32)
+        rows = self._plain_rows[ids].astype(np.float32)
+        sums = np.empty((len(bags), self.dimensions), np.float32)
+        for at, (start, end) in enumerate(zip(starts, ends, strict=True)):
+            np.matmul(factors[start:end], rows[start:end], out=sums[at])
+        return sums
 
     def _sum(
         self, words: list[str], names: frozenset[str], weights: npt.NDArray[np.float32]
@@ -106,7 +137,16 @@ class TokenTable:
         return ids, np.minimum(np.rint(weights[ids] * often), _MOST_FACTOR).astype(np.float32)
 
 
+class _Bag(NamedTuple):
+    """The words of a passage: their rows, how often each occurs, and the places of those that are in its name."""
+
+    ids: list[int]
+    counts: list[int]
+    boosted: list[int]
+
+
 _LOGARITHMS = [0.0, *(1 + math.log(n) for n in range(1, _MOST_OFTEN + 1))]
+_LOGARITHM_ROW = np.array(_LOGARITHMS, np.float32)
 
 
 class _Ids(dict[str, int]):

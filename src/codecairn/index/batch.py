@@ -19,7 +19,7 @@ UNCHANGED = "unchanged"
 FAILED = frozenset({"failed", "slow to parse", Skip.UNREADABLE, Skip.CHANGING})
 """Reasons that are no rule of ours: something went wrong with the file."""
 _FIRST_BATCH_S, _LONGEST_BATCH_S = 1.0, 8.0
-_BATCH_BYTES = 6_000_000
+_BATCH_BYTES = 3_000_000
 
 Publish = Callable[[Content], None]
 

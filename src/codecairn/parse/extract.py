@@ -64,7 +64,7 @@ def imports_in(language: Language, source: bytes, *, seconds: float | None = Non
 
 
 def _in_order(imports: Iterable[Import]) -> list[Import]:
-    return sorted(set(imports), key=lambda each: (each.line, each.module, each.name))
+    return sorted(set(imports), key=lambda each: (each.line, each.module, each.name, each.alias, each.exported))
 
 
 def _blocks(definitions: list[RawDefinition], symbols: list[Symbol]) -> list[ChunkExtent]:
