@@ -25,6 +25,7 @@ from typing import Literal
 for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
+TOKEN = "CAIRN_TOKEN"  # noqa: S105 - its name
 GIT_TIMEOUT_S = 30.0
 KEPT_DAYS = 30.0
 """How long a ref is kept in the index that nobody asks for, once its branch is gone from the repository."""
@@ -86,7 +87,7 @@ def load(
         roots=tuple(Path(root) for root in roots),
         env_root=_path(env.get("CAIRN_ROOT")),
         client_dir=_path(env.get("CLAUDE_PROJECT_DIR")),
-        token=env.get("CAIRN_TOKEN") or None,
+        token=env.get(TOKEN) or None,
         data=_path(env.get("CAIRN_HOME")),
         blocked=tuple(part.strip() for part in env.get("CAIRN_BLOCK", "").split(",") if part.strip()),
         git_timeout=_seconds(env.get("CAIRN_GIT_TIMEOUT")),

@@ -7,7 +7,9 @@ import gc
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -18,6 +20,7 @@ from codecairn.cli.tool_call import translate_errors
 
 if TYPE_CHECKING:
     from codecairn.serve import Service
+    from codecairn.serve.http import HttpAccess
 
 _INDEX_FAMILIES = frozenset({"index", "refs", "files", "context"})
 _WAITING = """\
@@ -54,6 +57,14 @@ _LEVELS = ["debug", "info", "warning", "error"]
     metavar="NAME",
     help="A further Host name under which HTTP clients reach this server.",
 )
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Answer HTTP in so many processes over one index.",
+)
+@click.option("--behind-front", is_flag=True, hidden=True)
 @click.option("--tools", "selection", default="", metavar="NAME,…", help="Offer only these tools, by name or family.")
 @click.option("--no-watch", is_flag=True, help="Index once at the start and look at the files when asked, no more.")
 @click.option("--no-index", is_flag=True, help="Index nothing that no call asks for.")
@@ -75,6 +86,8 @@ def command(
     roots: tuple[str, ...],
     address: str | None,
     hosts: tuple[str, ...],
+    workers: int,
+    behind_front: bool,
     selection: str,
     no_watch: bool,
     no_index: bool,
@@ -89,11 +102,30 @@ def command(
     settings = config.load(roots, local=address is None, worktrees=worktrees, answers=answers)
     names = tuple(part.strip() for part in selection.split(",") if part.strip())
     make = partial(_service, settings, names, watch=not no_watch, index=not no_index)
+    if workers > 1 and address is None:
+        raise click.UsageError("--workers is for --http: a client on stdio has a process of its own.")
     with translate_errors(click.UsageError):
         if address is None:
             _serve_stdio(make, names, answers)
         else:
-            _serve_http(settings, make, address, hosts)
+            access = _access(settings, address, hosts)
+            if behind_front:
+                from codecairn.serve.front import CALLER
+
+                _serve_http(replace(access, front=CALLER), make, _announce_to_front)
+            elif workers > 1:
+                _serve_front(access, _worker_options(click.get_current_context()), workers)
+            else:
+                _serve_http(access, make, partial(_announce, access))
+
+
+def _worker_options(context: click.Context) -> list[str]:
+    """The options of this command that a worker is given, too."""
+    given = context.params
+    roots = [f"--root={root}" for root in given["roots"]]
+    flags = [f"--{name.replace('_', '-')}" for name in ("no_watch", "no_index", "worktrees") if given[name]]
+    values = [f"--{name.replace('_', '-')}={given[name]}" for name in ("answers", "log_level", "log_format")]
+    return [*roots, *flags, *values, f"--tools={given['selection']}"]
 
 
 def _service(settings: config.Settings, selection: tuple[str, ...], *, watch: bool, index: bool) -> Service:
@@ -147,7 +179,28 @@ def _no_collection() -> Iterator[None]:
         gc.enable()
 
 
-def _serve_http(settings: config.Settings, make: Callable[[], Service], address: str, hosts: tuple[str, ...]) -> None:
+def _serve_http(access: HttpAccess, make: Callable[[], Service], announce: Callable[[int], None]) -> None:
+    from codecairn.serve import http
+
+    service = make()
+
+    def begin(port: int) -> None:
+        announce(port)
+        if service.upkeep is not None:
+            service.upkeep.begin_after_answer()
+
+    http.serve(service, access, begin)
+    _leave(0)
+
+
+def _serve_front(access: HttpAccess, options: list[str], workers: int) -> None:
+    from codecairn.serve import front
+
+    front.serve(access, options, workers, partial(_announce, access))
+    _leave(0)
+
+
+def _access(settings: config.Settings, address: str, hosts: tuple[str, ...]) -> HttpAccess:
     from codecairn.serve import http
 
     try:
@@ -162,15 +215,21 @@ def _serve_http(settings: config.Settings, make: Callable[[], Service], address:
         raise click.UsageError(
             f"{where.host} is reachable from other machines: name the roots they may see with --root."
         )
-    service = make()
-    access = http.HttpAccess(where, settings.token, frozenset(host.lower() for host in hosts))
+    return http.HttpAccess(where, settings.token, frozenset(host.lower() for host in hosts))
 
-    def announce(port: int) -> None:
-        click.echo(f"cairn: serving {where.url(port)}", err=True)
-        if service.upkeep is not None:
-            service.upkeep.begin_after_answer()
 
-    http.serve(service, access, announce)
+def _announce(access: HttpAccess, port: int) -> None:
+    click.echo(f"cairn: serving {access.address.url(port)}", err=True)
+
+
+def _announce_to_front(port: int) -> None:
+    click.echo(port)
+    threading.Thread(target=_end_with_front, name="cairn-front", daemon=True).start()
+
+
+def _end_with_front() -> None:
+    """Its end of our stdin is closed when it is gone, however it went."""
+    sys.stdin.buffer.read()
     _leave(0)
 
 

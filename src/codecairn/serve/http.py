@@ -71,6 +71,8 @@ class HttpAccess:
     address: Address
     token: str | None = None
     hosts: frozenset[str] = frozenset()
+    front: str = ""
+    """The header in which whoever has the token names the caller; nothing where callers come themselves."""
 
     def refusal(self, request: Request) -> Response | None:
         if not self._is_ours(_host_name(request.headers.get("host", ""))):
@@ -111,10 +113,10 @@ def app(service: Service, access: HttpAccess, server: Server[Any] | None = None)
     health_check = service.registry.methods.get("health/check") or tools.standard().methods["health/check"]
 
     def caller(request: Request | None) -> Connection:
-        return connections.get(_caller(access, request), lasts=False)
+        return connections.get(caller_of(access, request), lasts=False)
 
     def connection_of(ctx: Context) -> Connection:
-        session = None if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else _session(ctx.request)
+        session = None if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else session_of(ctx.request)
         return connections.get(_connection_id(session), lasts=True) if session else caller(ctx.request)
 
     served = server or mcp.build(service, connection_of, "http")
@@ -123,7 +125,7 @@ def app(service: Service, access: HttpAccess, server: Server[Any] | None = None)
     async def rpc(request: Request) -> Response:
         if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
             return PlainTextResponse("Unsupported Media Type: send application/json", 415)
-        body = await _body(request)
+        body = await body_of(request)
         if body is None:
             return PlainTextResponse(f"Payload Too Large: at most {LARGEST_BODY} bytes", 413)
         try:
@@ -155,7 +157,7 @@ def app(service: Service, access: HttpAccess, server: Server[Any] | None = None)
         service.close()
 
     application = Starlette(routes=routes, lifespan=lifespan)
-    application.add_middleware(_Guarded, access=access)
+    application.add_middleware(Guarded, access=access)
     return application
 
 
@@ -167,13 +169,13 @@ class _Closing:
         self._service = service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        session = _session(Request(scope)) if scope["method"] == "DELETE" else None
+        session = session_of(Request(scope)) if scope["method"] == "DELETE" else None
         if session is not None:
             await anyio.to_thread.run_sync(self._service.end_connection, _connection_id(session))
         await self._app(scope, receive, send)
 
 
-class _Guarded:
+class Guarded:
     def __init__(self, app: ASGIApp, access: HttpAccess) -> None:
         self._app = app
         self._access = access
@@ -190,15 +192,17 @@ def _connection_id(session: str) -> str:
     return f"session:{session}"
 
 
-def _session(request: Request | None) -> str | None:
+def session_of(request: Request | None) -> str | None:
     return request.headers.get("mcp-session-id") if request else None
 
 
-def _caller(access: HttpAccess, request: Request | None) -> str:
+def caller_of(access: HttpAccess, request: Request | None) -> str:
     """The caller where there is no session: the holder of the token, else the peer, else this process.
 
     Only what the caller cannot choose counts, or each call could come from somebody new and no limit would hold.
     """
+    if access.front and request is not None:
+        return request.headers.get(access.front, "process")
     if access.token is not None:
         return f"token:{hashlib.sha256(access.token.encode()).hexdigest()[:16]}"
     return f"peer:{request.client.host}" if request and request.client else "process"
@@ -220,7 +224,7 @@ async def _while_connected(request: Request, work: Awaitable[Any]) -> Any:
     return answer
 
 
-async def _body(request: Request) -> bytes | None:
+async def body_of(request: Request) -> bytes | None:
     body = bytearray()
     try:
         async for chunk in request.stream():
@@ -262,6 +266,10 @@ def _own_names() -> set[str]:
 
 def serve(service: Service, access: HttpAccess, announce: Callable[[int], None]) -> None:
     """Serve until a signal; `announce` is told the port once it is open, for port 0 means any."""
+    listen(app(service, access), access.address, announce)
+
+
+def listen(application: ASGIApp, address: Address, announce: Callable[[int], None]) -> None:
     import uvicorn
 
     from codecairn.serve.slow_senders import TimedProtocol
@@ -274,7 +282,7 @@ def serve(service: Service, access: HttpAccess, announce: Callable[[int], None])
 
     # Without proxy_headers the peer is who connected, not who a header says it was.
     config = uvicorn.Config(
-        app(service, access), host=access.address.host, port=access.address.port, log_config=None, access_log=False,
+        application, host=address.host, port=address.port, log_config=None, access_log=False,
         server_header=False, timeout_graceful_shutdown=2, proxy_headers=False, http=TimedProtocol,
     )  # fmt: skip
     Announced(config).run()
