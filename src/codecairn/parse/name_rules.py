@@ -12,6 +12,7 @@ the name looked for, captured as `n`.
     endings       of files that an import leaves out, with the dot; `index` stems of files that stand for their folder
     shares        whose top-level names are seen without an import: those of the "file", its "folder", its "package" or
                   "all"
+    global_functions  true where functions without a package are seen in every package
     namespaces    true where any file may add to a namespace, and names are found by their path; `libraries` are those
                   that are no project's
     headers       endings of files in which a function without a body is a declaration; `stubs` of files that hold
@@ -22,7 +23,9 @@ the name looked for, captured as `n`.
     itself        how the type around is written, which is the file's own outside of all others
     sigils        what a name may begin with, and is then another one; where `@` is a decorator's it is none
     separators    what joins a receiver and its member, longest first
-    scopes        "indent" or "braces": what tells blocks apart
+    variable_mark what stands before the name of every variable; `path_mark` what joins the parts of a name with its
+                  namespace, which is one word then
+    scopes        "indent" or "braces": what tells blocks apart; "functions" where only functions do
     blocks        expressions with NAME for a variable of the brackets or the function around it; `parameters` for one
                   of the function whose head it stands in; `taken_apart` for one inside a pattern that takes an argument
                   apart; `expressions` for one of the rest of the brackets around it; `generics` for a type parameter
@@ -38,6 +41,8 @@ the name looked for, captured as `n`.
     casts         functions whose first argument is the type of their result
     narrowing     an expression for a test of a type: its groups are the tested expression and the type
     quoted        an expression for what stands before a string that is a type
+    doc_result    an expression for the type of a function's result in its comment; `doc_type` for a variable's,
+                  `doc_parameter` for that of a parameter, where NAME stands for its name
     marks         what stands before a name that marks a definition (`#[test]`) and is no function of that name
     attribute     how the names of types end that may be left off in `[Name]`
     splits_types  true where a type and a value may share a name and are two things; `fields_apart` likewise a field
@@ -71,6 +76,7 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     endings: tuple[str, ...] = ()
     index: tuple[str, ...] = ()
     shares: Literal["file", "folder", "package", "all"] = "all"
+    global_functions: bool = False
     namespaces: bool = False
     libraries: frozenset[str] = frozenset()
     headers: tuple[str, ...] = ()
@@ -86,7 +92,9 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     itself: str = ""
     sigils: str = "@#"
     separators: tuple[str, ...] = ("?.", "!.", "&.", "->", "::", ".")
-    scopes: Literal["indent", "braces"] = "braces"
+    variable_mark: str = ""
+    path_mark: str = ""
+    scopes: Literal["indent", "braces", "functions"] = "braces"
     blocks: tuple[str, ...] = (
         r"\b(?:var|let|val|const|final|auto|my|local|mut)\s+(?P<n>NAME)\b(?!\s*[\w<*&:])",
         rf"{_TYPE}(?P<n>NAME)\s*(?:=(?![=>])|;|:(?!:))",
@@ -108,6 +116,9 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     casts: frozenset[str] = frozenset()
     narrowing: str = ""
     quoted: str = ""
+    doc_result: str = ""
+    doc_type: str = ""
+    doc_parameter: str = ""
     marks: str = ""
     attribute: str = ""
     splits_types: bool = False

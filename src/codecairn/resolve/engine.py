@@ -20,6 +20,7 @@ from codecairn.resolve.expressions import Expressions
 from codecairn.resolve.members import Members
 from codecairn.resolve.names import Names
 from codecairn.resolve.namespaces import Namespaces
+from codecairn.resolve.package_paths import PackagePaths
 from codecairn.resolve.questions import BoundSite, Questions
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.source import ExpressionStep
@@ -39,6 +40,7 @@ _SEVERAL = BoundSite(None, reason="several targets")
 class Engine(Questions):
     names: Names
     namespaces: Namespaces
+    package_paths: PackagePaths
     types: Types
     members: Members
     expressions: Expressions
@@ -47,6 +49,7 @@ class Engine(Questions):
         super().__init__(view, cancel, steps)
         self.names = Names(self)
         self.namespaces = Namespaces(self)
+        self.package_paths = PackagePaths(self)
         self.types = Types(self)
         self.members = Members(self)
         self.expressions = Expressions(self)
@@ -70,9 +73,13 @@ class Engine(Questions):
             return self._bind_import(scope, site)
         if scope.rules.attribute and self._is_attribute(scope, site):
             site = msgspec.structs.replace(site, name=site.name + scope.rules.attribute)
+        position = scope.source.position(site.line, site.column)
+        if scope.rules.variable_mark and scope.source.code.endswith(scope.rules.variable_mark, 0, position):
+            return self._bind_variable(scope, site, position - 1)
+        if scope.rules.path_mark and scope.source.code.endswith(scope.rules.path_mark, 0, position):
+            return self._bind_path(scope, site, position)
         if not site.qualifier and not scope.may_see(site.name):
             return self._unbound(scope, site, _NO_DEFINITION)
-        position = scope.source.position(site.line, site.column)
         if scope.rules.marks and scope.source.code.endswith(scope.rules.marks, 0, position):
             return FOREIGN
         steps = scope.source.receiver(position) if site.qualifier else []
@@ -91,6 +98,24 @@ class Engine(Questions):
         if value is None:
             return self._unbound(scope, site, _NO_DEFINITION)
         return _SEVERAL if isinstance(value, Either) else FOREIGN
+
+    def _bind_variable(self, scope: FileScope, site: Site, position: int) -> BoundSite:
+        """A variable by its mark: one of the file, a static one of a type, or a local one, which no definition is."""
+        if steps := scope.source.receiver(position):
+            return self._bind_member(scope, site, position, steps)
+        if scope.symbol_at(position) is None:
+            for symbol in scope.symbols_by_name.get(site.name, ()):
+                if symbol.parent < 0 and symbol.signature.startswith(scope.rules.variable_mark):
+                    return BoundSite(Definition(scope.row.id, symbol.number))
+        return FOREIGN
+
+    def _bind_path(self, scope: FileScope, site: Site, position: int) -> BoundSite:
+        """A name with its package before it, however much of that is written."""
+        start = scope.source.word_start(position)
+        value = self.package_paths.value(scope, scope.source.code[start : position + len(site.name)])
+        if isinstance(value, Definition):
+            return BoundSite(value, "qualified")
+        return self._unbound(scope, site, _NO_DEFINITION) if value is None else FOREIGN
 
     def _unbound(self, scope: FileScope, site: Site, reason: BoundSite) -> BoundSite:
         """Not bound, for a reason; known to be something else where nothing in the project has the name, or it is a
@@ -131,6 +156,8 @@ class Engine(Questions):
             return BoundSite(found, "qualified" if is_module else "receiver_type")
         if isinstance(found, Either):
             return _SEVERAL
+        if isinstance(value, Outside) and not value.is_told:
+            return self._by_unique_name(scope, site, is_distinct=True)
         if isinstance(value, Outside) or (isinstance(value, Elements) and not self._passes_on(value, site.name)):
             return FOREIGN
         return self._unbound(scope, site, _PARTLY)
@@ -140,9 +167,10 @@ class Engine(Questions):
         held = self.expressions.element(value)
         return held is not None and isinstance(self.members.of(held, name), Definition)
 
-    def _by_unique_name(self, scope: FileScope, site: Site) -> BoundSite:
-        """The only member of a name, where nothing is known of what stands before the dot."""
-        if not scope.rules.guesses:
+    def _by_unique_name(self, scope: FileScope, site: Site, *, is_distinct: bool = False) -> BoundSite:
+        """The only member of a name, where nothing is known of what stands before the dot; with `is_distinct` only a
+        name of several words, which a library will hardly have as well."""
+        if not scope.rules.guesses or (is_distinct and _SEVERAL_WORDS.search(site.name) is None):
             return self._unbound(scope, site, _RECEIVER)
         found = [
             (row, symbol) for row, symbol in self.definitions_named(site.name) if row.language == scope.row.language
@@ -172,6 +200,7 @@ class Engine(Questions):
         )
 
 
+_SEVERAL_WORDS = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z]")
 _ATTRIBUTE_WITHIN = 40
 _ATTRIBUTE = re.compile(r"(?:^|\n|[^\w)\]\s])\s*\[\s*(?:\w+:\s*)?\Z")
 _RESULT_BEFORE = re.compile(r"\)\s{0,9}:\s{0,9}\Z")

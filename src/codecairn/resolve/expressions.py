@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 
 from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.resolve.documented import result_type
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.source import ExpressionStep, split
 from codecairn.resolve.values import (
     OUTSIDE,
+    UNTOLD,
     VARIABLES,
     Definition,
     Either,
@@ -48,8 +50,10 @@ class Expressions:
         cast = next((at for at, step in enumerate(steps) if step.text in scope.rules.casts and _is_call(steps, at)), -1)
         value = self._cast_to(scope, steps[cast + 1]) if cast >= 0 else self._first(scope, steps, position)
         for number, step in enumerate(steps[cast + 2 if cast >= 0 else 1 :], cast + 2 if cast >= 0 else 1):
-            if value is None or isinstance(value, Local | Outside):
+            if value is None or isinstance(value, Local):
                 return value
+            if isinstance(value, Outside):
+                return given_outside(value, steps[number - 1 :])
             if isinstance(value, Parent) and step.kind == "call":
                 continue
             if step.text == "this" and isinstance(value, Definition):
@@ -147,8 +151,9 @@ class Expressions:
             return self._engine.types.type_of(found, _owner(value))
         if symbol.kind in CALLABLE and not isinstance(value, ModuleFiles) and self._is_property(found):
             return self.return_value(found, _owner(value))
-        if symbol.kind in CALLABLE and is_called and symbol.returns:
-            return FunctionValue(symbol.returns, found.file, self.inside(found), _owner(value))
+        returns = result_type(self._engine.scope(found.file), symbol) if symbol.kind in CALLABLE and is_called else ""
+        if returns:
+            return FunctionValue(returns, found.file, self.inside(found), _owner(value))
         return found if is_called else self.read(found)
 
     def _is_property(self, definition: Definition) -> bool:
@@ -174,7 +179,7 @@ class Expressions:
             found = self._engine.members.of(value, "__call__")
             return self.return_value(found, value.of) if isinstance(found, Definition) else None
         if not isinstance(value, Definition):
-            return value if isinstance(value, Outside) else None
+            return UNTOLD if isinstance(value, Outside) else None
         symbol = self._engine.symbol(value)
         if symbol.kind in TYPES:
             return Instance(value)
@@ -186,8 +191,8 @@ class Expressions:
     def return_value(self, definition: Definition, me: Definition | None) -> Value | None:
         """What a function gives: by its declared result, else by what it returns first that can be told."""
         symbol, scope = self._engine.symbol(definition), self._engine.scope(definition.file)
-        if symbol.returns:
-            return self._engine.types.value(scope, symbol.returns, self.inside(definition), me)
+        if returns := result_type(scope, symbol):
+            return self._engine.types.value(scope, returns, self.inside(definition), me)
         return self._engine.once(("returned", definition), lambda: self._first_return(scope, symbol))
 
     def _first_return(self, scope: FileScope, symbol: SymbolRow) -> Value | None:
@@ -217,7 +222,7 @@ class Expressions:
                     given = self.return_value(found, value.of)
                     return self.element(given) if name == "__iter__" else given
             return None
-        return value if isinstance(value, Outside) else None
+        return UNTOLD if isinstance(value, Outside) else None
 
     def narrow(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Value | None:
         """The type that a test before tells of an expression, in the same function."""
@@ -232,6 +237,14 @@ class Expressions:
         if function is not None and not scope.span(function).holds(at):
             return None
         return self._engine.types.value(scope, name, position)
+
+
+def given_outside(value: Outside, steps: list[ExpressionStep]) -> Outside:
+    """What steps from something of a library lead to: its parts and the values of its types are its own, too; of what
+    its functions give, nothing is told."""
+    called = [steps[at].text for at in range(len(steps)) if _is_call(steps, at)]
+    has_index = any(step.kind == "index" for step in steps)
+    return value if not has_index and all(name[:1].isupper() for name in called) else UNTOLD
 
 
 def _is_call(steps: list[ExpressionStep], number: int) -> bool:

@@ -26,6 +26,7 @@ from codecairn.resolve.values import (
     Namespace,
     Outside,
     Parent,
+    UNTOLD,
     Shape,
     Value,
     either,
@@ -113,7 +114,7 @@ class Members:
                 is_callable = self._engine.symbol(own).kind in CALLABLE
                 return own if assigned is None or is_callable else assigned
             assigned, waiting = assigned or own, list(self.lineage(each).above)
-        return assigned or (OUTSIDE if lineage.is_open else None)
+        return assigned or (UNTOLD if lineage.is_open else None)
 
     def lineage(self, definition: Definition) -> Lineage:
         found = self._engine.once(("lineage", definition), lambda: self._lineage(definition))
@@ -271,6 +272,8 @@ class Members:
             namespace = Namespace(parts(each.module), scope.row.id)
             return self._engine.namespaces.member(namespace, each.name) if each.name else namespace
         if not each.name:
+            if scope.rules.path_mark and module is None:
+                return self._engine.package_paths.value(scope, scope.rules.path_mark + each.module, wants)
             if scope.rules.imports == "dotted" and not each.alias and "." in each.module.lstrip("."):
                 module = self._engine.modules.find(scope.row, each.module.split(".")[0])
             if module is None and scope.rules.imports == "crate":

@@ -7,6 +7,7 @@ from posixpath import commonpath
 
 from codecairn.names.qualified import last_part
 from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.resolve.documented import local_type
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope, Variable
 from codecairn.resolve.values import (
@@ -42,6 +43,8 @@ class Names:
         self, scope: FileScope, name: str, position: int, wants: str = "any", *, reads: bool = True
     ) -> tuple[Value | None, Resolver]:
         """What a bare name means at a position; with `reads`, of a variable what it holds, else only that it is one."""
+        if scope.rules.path_mark and scope.rules.path_mark in name:
+            return self._engine.package_paths.value(scope, name, wants), "qualified"
         inner = self._innermost(scope, name, position, wants, reads=reads)
         if inner is not None:
             return inner
@@ -56,6 +59,8 @@ class Names:
                 return value, "import"
         if scope.rules.namespaces and (value := self._engine.namespaces.visible(scope, name, position)) is not None:
             return value, "qualified"
+        if scope.rules.global_functions and (found := self._engine.package_paths.unpackaged(scope, name)) is not None:
+            return found, "qualified"
         if scope.rules.shares == "all":
             tops = [(row, symbol) for row, symbol in self._engine.definitions_named(name)
                     if row.language == scope.row.language and symbol.kind not in ("field",)]  # fmt: skip
@@ -180,6 +185,8 @@ class Names:
                     return Elements(each.type, scope.row.id, position)
                 value = self._engine.types.value(scope, each.type, position)
                 return self._enter(value) if _AS.search(scope.source.code, max(0, position - 20), position) else value
+        if told := local_type(scope, name, position):
+            return self._engine.types.value(scope, told, position)
         return self.assigned_value(scope, name, position)
 
     def _is_variadic(self, scope: FileScope, name: str, position: int) -> bool:

@@ -63,6 +63,11 @@ class NamespaceLookup(Protocol):
     def visible(self, scope: FileScope, name: str, position: int) -> Value | None: ...
 
 
+class PackagePathLookup(Protocol):
+    def value(self, scope: FileScope, name: str, wants: str = "any") -> Value | None: ...
+    def unpackaged(self, scope: FileScope, name: str, *, is_global: bool = False) -> Definition | None: ...
+
+
 class TypeLookup(Protocol):
     def type_of(self, definition: Definition, me: Definition | None = None) -> Value | None: ...
     def value(self, scope: FileScope, text: str, position: int, me: Definition | None = None) -> Value | None: ...
@@ -91,6 +96,7 @@ class ExpressionLookup(Protocol):
 class Questions:
     names: NameLookup
     namespaces: NamespaceLookup
+    package_paths: PackagePathLookup
     types: TypeLookup
     members: MemberLookup
     expressions: ExpressionLookup

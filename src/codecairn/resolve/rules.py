@@ -20,6 +20,8 @@ class CompiledRules:
     keys: re.Pattern[str]
     narrowing: re.Pattern[str] | None
     before_quoted: re.Pattern[str]
+    doc_result: re.Pattern[str] | None
+    doc_type: re.Pattern[str] | None
     blocks: tuple[re.Pattern[str], ...]
     parameters: tuple[re.Pattern[str], ...]
     taken_apart: tuple[re.Pattern[str], ...]
@@ -35,6 +37,8 @@ def rules_of(language: str) -> CompiledRules:
         rules, re.compile("|".join(rules.opaque)), re.compile(rules.word),
         re.compile(rules.head) if rules.head else None, re.compile(rules.keys),
         re.compile(rules.narrowing) if rules.narrowing else None, re.compile(f"(?:{rules.quoted})$"),
+        re.compile(rules.doc_result) if rules.doc_result else None,
+        re.compile(rules.doc_type) if rules.doc_type else None,
         *map(_compile_marked, (rules.blocks, rules.parameters, rules.taken_apart, rules.expressions, rules.generics)),
     )  # fmt: skip
 

@@ -121,7 +121,7 @@ class FileScope:
         found: dict[str, list[tuple[int, str]]] = defaultdict(list)
         if self.compiled.narrowing is not None:
             for match in self.compiled.narrowing.finditer(self.source.code):
-                found[match[1]].append((match.start(), match[2]))
+                found[match[1].replace("->", ".")].append((match.start(), match[2]))
         return found
 
     def may_see(self, name: str) -> bool:
@@ -202,6 +202,9 @@ class FileScope:
     def _block(self, at: int) -> Variable:
         if self.rules.scopes == "braces":
             return Variable(self.source.around(at, "{") or self.whole, at, "block")
+        if self.rules.scopes == "functions":
+            function = self.symbol_at(at)
+            return Variable(self.span(function) if function else self.whole, at, "block")
         brackets = self.source.around(at)
         before = self.source.code[max(0, at - 200) : at]
         if brackets is not None and "for" in before[-80:].split():
@@ -228,7 +231,10 @@ class FileScope:
         if self.rules.scopes == "indent":
             function = self.symbol_at(at)
             return Variable(self.body(function), at, "parameter") if function else None
-        return self._with_body(at, brackets)
+        found = self._with_body(at, brackets)
+        if found is None and self.rules.scopes == "functions" and (function := self.symbol_at(at)) is not None:
+            return Variable(self.span(function), at, "parameter")
+        return found
 
     def _from_pattern(self, at: int) -> Variable | None:
         brackets = self.source.around(at)
@@ -328,7 +334,10 @@ class FileScope:
     def name_at(self, symbol: SymbolRow) -> int:
         """Where a definition's name stands."""
         start = self.source.position(symbol.name_line, 0)
+        mark = self.rules.variable_mark
         found = self.source.word(symbol.name, start)
+        if mark and (found < 0 or self.source.line_of(found) > symbol.name_line):
+            found = self.source.word(mark + symbol.name, start)
         return start if found < 0 else found
 
     def block(self, symbol: SymbolRow) -> Span:

@@ -56,6 +56,7 @@ class SourceText:
         self._word = words
         self._separators = separators
         self._sigils = sigils
+        self._joints = ".?!" if "." in separators else "?!"
 
     @cached_property
     def starts(self) -> list[int]:
@@ -244,6 +245,10 @@ class SourceText:
             at -= 1
         return at
 
+    def word_start(self, end: int) -> int:
+        """Where the word begins that ends here, with what may stand before it."""
+        return self._word_before(self.code, end)
+
     def steps(self, text: str, start: int, end: int) -> list[ExpressionStep]:
         """An expression from here to there as a chain; empty where it is more than one."""
         steps, at = list[ExpressionStep](), start
@@ -253,7 +258,7 @@ class SourceText:
                 at += 1
             elif text.startswith(("->", "::"), at):
                 at += 2
-            elif here == ".":
+            elif here == "." and "." in self._separators:
                 at += 1
             elif here in "([{":
                 closing = _closing(text, at, end)
@@ -303,8 +308,8 @@ class SourceText:
                 if match[0] in _BARE:
                     while at < end and code[at] in " \t":
                         at += 1
-            elif here in ".?!" or code.startswith(("->", "::"), at):
-                at += 1 if here in ".?!" else 2
+            elif here in self._joints or code.startswith(("->", "::"), at):
+                at += 1 if here in self._joints else 2
             elif here in "\"'`":
                 closing = code.find(here, at + 1, end)
                 at = closing + 1 if closing > 0 else end
@@ -341,7 +346,7 @@ _BARE = frozenset({
 })  # fmt: skip
 """Words that may stand before an expression and are no part of it."""
 _INTERPOLATED = re.compile(r"\$\{[^}\n]{1,200}\}|#\{[^}\n]{1,200}\}|\\\([^)\n]{1,200}\)")
-_CONTINUED = re.compile(r"\s*\??\.(?!\.)")
+_CONTINUED = re.compile(r"\s*\??(?:\.(?!\.)|->)")
 _REST = re.compile(r"[ \t]*(\n|\r|;|,|\)|\]|\}|:|\{|//|#|$|or\b|if\b|\|\||\?\?|as\b|!=|==|$)|[ \t]*\S")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.resolve.documented import variable_type
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.source import split
@@ -28,7 +29,7 @@ from codecairn.resolve.values import (
 from codecairn.store.file_version import SymbolRow
 
 _NOTHING = frozenset({"None", "null", "undefined", "void", "never", "unknown", "any", "nil", ""})
-_OWN = frozenset({"Self", "this", "self", "t.Self", "te.Self", "typing.Self", "static"})
+_OWN = frozenset({"Self", "this", "$this", "self", "t.Self", "te.Self", "typing.Self", "static"})
 
 
 class Types:
@@ -55,14 +56,20 @@ class Types:
             value = self.value(scope, each.type, at + 1, me)
             if value is not None:
                 return value
+        if (told := variable_type(scope, symbol)) and (value := self._documented(scope, told, symbol, me)) is not None:
+            return value
         given = self._engine.names.assigned_value(scope, symbol.name, scope.name_at(symbol))
         if (given is None or isinstance(given, Local)) and symbol.kind in ("const", "var"):
             return definition
         return given
 
+    def _documented(self, scope: FileScope, told: str, symbol: SymbolRow, me: Definition | None) -> Value | None:
+        return self.value(scope, told, scope.source.position(symbol.name_line, 0) + 1, me)
+
     def _is_member_line(self, scope: FileScope, line: int, symbol: SymbolRow) -> bool:
         text = scope.source.line(line)
-        return any(f"{me}.{symbol.name}" in text for me in scope.rules.selves) or text.strip().startswith(symbol.name)
+        owned = (f"{me}{joint}{symbol.name}" for me in scope.rules.selves for joint in scope.rules.separators)
+        return any(each in text for each in owned) or text.strip().startswith(symbol.name)
 
     def value(self, scope: FileScope, text: str, position: int, me: Definition | None = None) -> Value | None:
         """What a value of a type, as it is written in a file, is."""
@@ -252,7 +259,7 @@ def _arguments(text: str) -> list[str]:
 
 
 def _generic(text: str) -> tuple[str, list[str]]:
-    match = re.match(r"([\w$.:]+(?:\(\))?)\s*[<\[](.*)[>\]]$", text, re.DOTALL)
+    match = re.match(r"([\w$.:\\]+(?:\(\))?)\s*[<\[](.*)[>\]]$", text, re.DOTALL)
     return (match[1], _arguments(match[2])) if match else (text, [])
 
 
