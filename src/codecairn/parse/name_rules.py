@@ -36,6 +36,7 @@ the name looked for, captured as `n`.
                   variable; `key_brackets` the brackets such a name stands in
     implicit_members  true where members are seen without a receiver
     guesses       true where the only member of a name is taken for the one meant if nothing is known of the receiver
+    dynamic       members that make others while the program runs
     primitives    types of the language itself that no definition of the name replaces
     wrappers      generic types that stand for their (last) argument; `values` those whose elements are of it
     casts         functions whose first argument is the type of their result
@@ -110,6 +111,7 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     key_brackets: str = "("
     implicit_members: bool = True
     guesses: bool = True
+    dynamic: frozenset[str] = frozenset()
     primitives: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()
     values: frozenset[str] = frozenset()

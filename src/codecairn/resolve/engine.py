@@ -26,7 +26,17 @@ from codecairn.resolve.scope import FileScope
 from codecairn.resolve.source import ExpressionStep
 from codecairn.resolve.step_budget import MOST_STEPS
 from codecairn.resolve.types import Types
-from codecairn.resolve.values import Definition, Either, Elements, Local, ModuleFiles, Outside
+from codecairn.resolve.values import (
+    Definition,
+    Either,
+    Elements,
+    Instance,
+    Local,
+    ModuleFiles,
+    Outside,
+    Parent,
+    Value,
+)
 from codecairn.store.view import View
 
 FOREIGN = BoundSite(None, is_known=True)
@@ -160,7 +170,23 @@ class Engine(Questions):
             return self._by_unique_name(scope, site, is_distinct=True)
         if isinstance(value, Outside) or (isinstance(value, Elements) and not self._passes_on(value, site.name)):
             return FOREIGN
+        if self._may_have_more(scope, value, site.name):
+            return self._by_unique_name(scope, site)
         return self._unbound(scope, site, _PARTLY)
+
+    def _may_have_more(self, scope: FileScope, value: Value, name: str) -> bool:
+        """Whether a value may have members that its type does not show: of the types that use a trait, of a type below
+        its own, or such as are made while the program runs."""
+        held = value.of if isinstance(value, Instance | Parent) else value
+        if not scope.rules.guesses or not isinstance(held, Definition):
+            return False
+        if self.symbol(held).kind in ("trait", "module"):
+            return True
+        types = [held, *self.members.lineage(held).above]
+        if any(self.members.own_member(each, maker) for each in types for maker in scope.rules.dynamic):
+            return True
+        owners = [Definition(row.id, each.parent) for row, each in self.definitions_named(name) if each.parent >= 0]
+        return len(owners) == 1 and held in self.members.lineage(owners[0]).above
 
     def _passes_on(self, value: Elements, name: str) -> bool:
         """Whether what a generic of another project holds has such a member, which it may pass on as its own."""

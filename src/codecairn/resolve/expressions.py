@@ -146,6 +146,8 @@ class Expressions:
         found = self._engine.members.of(value, name)
         if not isinstance(found, Definition):
             return found
+        if self._engine.scope(found.file).rules.fields_apart:
+            found = self._engine.members.namesake(found, is_called=is_called)
         symbol = self._engine.symbol(found)
         if symbol.kind in VARIABLES:
             return self._engine.types.type_of(found, _owner(value))

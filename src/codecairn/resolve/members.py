@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from codecairn.names.qualified import module_of, parts
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.generation import ASKED_FIRST
-from codecairn.resolve.questions import Questions
+from codecairn.resolve.questions import Lineage, Questions
 from codecairn.resolve.rules import rules_of
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.values import (
@@ -36,13 +35,6 @@ from codecairn.store.view import FileRow
 
 """Ways of importing by which what a file imports is not passed on to those that import it."""
 _SPREAD = re.compile(r"[{,]\s*\.\.\.([\w$.]+)\s*[,}]")
-
-
-class Lineage(NamedTuple):
-    """The types above one, nearest first and each once; open where one of them is not in the project."""
-
-    above: tuple[Definition, ...]
-    is_open: bool
 
 
 class Members:

@@ -234,10 +234,12 @@ class SourceText:
     def _goes_on(self, text: str, opening: int) -> bool:
         """Whether the bracket that opens here belongs to a name before it, as a call's does."""
         before = text[opening - 1] if opening else ""
-        return (
-            before in ")]>!?"
-            or (self._word.match(before) is not None and text[self._word_before(text, opening) : opening] not in _BARE)
-        ) and before != ""
+        if before == "" or before in ")]>!?":
+            return before != ""
+        start = self._word_before(text, opening)
+        return start < opening and (
+            text[start:opening] not in _BARE or _separator_before(text, start, self._separators) >= 0
+        )
 
     def _word_before(self, text: str, end: int) -> int:
         at = end
@@ -273,7 +275,7 @@ class SourceText:
                 at = closing + 1 if closing > 0 else end
             elif (match := self._word.match(text, at, end)) is not None:
                 at = match.end()
-                if match[0] not in _BARE:
+                if match[0] not in _BARE or _separator_before(text, match.start(), self._separators) >= start:
                     steps.append(ExpressionStep("name", match[0], match.start()))
             else:
                 return []
@@ -305,7 +307,7 @@ class SourceText:
                 at = angle + 1
             elif (match := self._word.match(code, at, end)) is not None:
                 at = match.end()
-                if match[0] in _BARE:
+                if match[0] in _BARE and code[match.start() - 1] in " \t\r\n(":
                     while at < end and code[at] in " \t":
                         at += 1
             elif here in self._joints or code.startswith(("->", "::"), at):
