@@ -9,12 +9,15 @@ the name looked for, captured as `n`.
     reexports     true where what a file imports can be imported from it
     prefix        an expression for what an include may write before the path of a file
     manifest      the file that says where modules are; `manifest_name` the expression for the module's name in it
+    roots         folders below those around a file from which absolute imports may start
+    requires      functions that import what their argument names
+    returned      an expression for the name that a file gives to who imports it, and whose members are the file's
     endings       of files that an import leaves out, with the dot; `index` stems of files that stand for their folder
     shares        whose top-level names are seen without an import: those of the "file", its "folder", its "package" or
                   "all"
     global_functions  true where functions without a package are seen in every package
-    namespaces    true where any file may add to a namespace, and names are found by their path; `libraries` are those
-                  that are no project's
+    namespaces    true where any file may add to a namespace, and names are found by their path
+    libraries     namespaces and names without an import that are no project's
     headers       endings of files in which a function without a body is a declaration; `stubs` of files that hold
                   nothing but declarations
     abstract      types that make the types below them interfaces
@@ -74,6 +77,9 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     prefix: str = ""
     manifest: str = ""
     manifest_name: str = ""
+    roots: tuple[str, ...] = ("src",)
+    requires: frozenset[str] = frozenset()
+    returned: str = ""
     endings: tuple[str, ...] = ()
     index: tuple[str, ...] = ()
     shares: Literal["file", "folder", "package", "all"] = "all"

@@ -37,6 +37,7 @@ from codecairn.resolve.values import (
     Parent,
     Value,
 )
+from codecairn.store.file_version import SymbolRow
 from codecairn.store.view import View
 
 FOREIGN = BoundSite(None, is_known=True)
@@ -201,7 +202,7 @@ class Engine(Questions):
         found = [
             (row, symbol) for row, symbol in self.definitions_named(site.name) if row.language == scope.row.language
         ]
-        members = [each for each in found if each[1].kind in ("method", "field")]
+        members = [each for each in found if each[1].kind in ("method", "field") or _is_put(each[1])]
         if len({(row.id, symbol.path) for row, symbol in members}) != 1 or len(members) != len(found):
             return self._unbound(scope, site, _RECEIVER)
         return BoundSite(Definition(members[0][0].id, members[0][1].number), "unique_name")
@@ -224,6 +225,11 @@ class Engine(Questions):
             if _is_type_position(scope, position if start is None else start, position + len(site.name))
             else "value"
         )
+
+
+def _is_put(symbol: SymbolRow) -> bool:
+    """Whether a function is made as a member of something: `function state.get()`, `res.get = function ()`."""
+    return re.search(rf"[.:]{re.escape(symbol.name)}\b", symbol.signature.partition("(")[0]) is not None
 
 
 _SEVERAL_WORDS = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z]")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.documented import result_type
 from codecairn.resolve.questions import Questions
@@ -32,6 +33,7 @@ _SAME = frozenset({"values", "copy", "items", "filter", "slice", "reverse", "rev
 _ELEMENT = frozenset({"get", "pop", "popleft", "setdefault", "at", "find", "shift", "first", "last", "next"})
 """What containers call the methods that give a container of the same, or one of what they hold."""
 _RETURN = re.compile(r"\breturn\b[ \t]+")
+_TYPE_NAME = re.compile(r"[A-Z]\w*[a-z]")
 _NARROWED_WITHIN = 1500
 """Bytes after a test of a type in which it is taken to hold."""
 
@@ -48,8 +50,13 @@ class Expressions:
 
     def _walk(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Value | None:
         cast = next((at for at, step in enumerate(steps) if step.text in scope.rules.casts and _is_call(steps, at)), -1)
-        value = self._cast_to(scope, steps[cast + 1]) if cast >= 0 else self._first(scope, steps, position)
-        for number, step in enumerate(steps[cast + 2 if cast >= 0 else 1 :], cast + 2 if cast >= 0 else 1):
+        if cast < 0 and steps[0].text in scope.rules.requires and _is_call(steps, 0):
+            value, start = self._required(scope, steps[1]), 2
+        elif cast >= 0:
+            value, start = self._cast_to(scope, steps[cast + 1]), cast + 2
+        else:
+            value, start = self._first(scope, steps, position), 1
+        for number, step in enumerate(steps[start:], start):
             if value is None or isinstance(value, Local):
                 return value
             if isinstance(value, Outside):
@@ -79,6 +86,8 @@ class Expressions:
                 if first.text in rules.supers:
                     return Parent(mine)
                 return mine if first.text in rules.classes else Instance(mine)
+            if rules.returned:
+                return self._engine.members.top(scope, scope.returned) or ModuleFiles((scope.row.id,))
             if first.text in rules.selves | rules.supers:
                 return None
         value, _ = self._engine.names.lookup(scope, first.text, first.start, "value")
@@ -86,7 +95,22 @@ class Expressions:
             value, _ = self._engine.names.lookup(scope, first.text, first.start, "any")
         if value is None and rules.namespaces and scope.source.code.startswith("::", first.start + len(first.text)):
             return Namespace((first.text,), scope.row.id)
+        if value is None and self._is_foreign(scope, first.text):
+            return OUTSIDE
         return self.read(value) if not _is_call(steps, 0) else value
+
+    def _is_foreign(self, scope: FileScope, name: str) -> bool:
+        """Whether a name that nothing declares is a library's: known as such, or a type's that is not in the project."""
+        if name in scope.rules.libraries:
+            return True
+        return _TYPE_NAME.match(name) is not None and not self._engine.definitions_named(name)
+
+    def _required(self, scope: FileScope, call: ExpressionStep) -> Value | None:
+        """What a call imports, where its argument is a string."""
+        module = scope.source.text[call.start + 1 : call.start + 1 + len(call.text)].strip()
+        if module[:1] not in ("'", '"') or module[-1:] != module[0]:
+            return None
+        return self._engine.members.import_value(scope, Import(module[1:-1], "", "_", 1, exported=False))
 
     def _cast_to(self, scope: FileScope, call: ExpressionStep) -> Value | None:
         arguments = split(scope.source.text[call.start + 1 : call.start + 1 + len(call.text)], ",")

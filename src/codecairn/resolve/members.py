@@ -62,6 +62,8 @@ class Members:
         if isinstance(value, Definition):
             symbol = self._engine.symbol(value)
             if symbol.kind in VARIABLES:
+                if symbol.parent < 0 and symbol.name == self._engine.scope(value.file).returned:
+                    return self.of_type(value, name, wants) or self.export(ModuleFiles((value.file,)), name, wants)
                 held = self._engine.types.type_of(value)
                 if held is not None and held != value and not isinstance(held, Local):
                     return self.of(held, name)
@@ -219,6 +221,9 @@ class Members:
         for file in self._defining(module, name):
             if (found := self.top(self._engine.scope(file), name, wants)) is not None:
                 return found
+        given = self._given_by(module) if wants != "type" else module
+        if isinstance(given, Definition) and (own := self.of_type(given, name)) is not None:
+            return own
         for file in module.files:
             if not rules_of(self._engine.known.rows[file].language).rules.reexports:
                 continue
@@ -270,12 +275,19 @@ class Members:
                 module = self._engine.modules.find(scope.row, each.module.split(".")[0])
             if module is None and scope.rules.imports == "crate":
                 return self._item(scope, each.module)
-            return module if module is not None else OUTSIDE
+            return self._given_by(module) if module is not None else OUTSIDE
         if module is None and scope.rules.imports in ("crate", "package"):
             return self._item(scope, each.module, each.name)
         if module is None:
             return OUTSIDE
         return self.export(module, each.name, wants) or None
+
+    def _given_by(self, module: ModuleFiles) -> Value:
+        """What importing a module gives: itself, or the one thing that its file returns, where that has members."""
+        scope = self._engine.scope(module.files[0]) if len(module.files) == 1 else None
+        if scope is None or not scope.returned:
+            return module
+        return self.top(scope, scope.returned) or module
 
     def _item(self, scope: FileScope, path: str, name: str = "") -> Value | None:
         """An item of a type that an import names by its path: `use a::Type::Item`."""

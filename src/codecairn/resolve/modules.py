@@ -95,7 +95,7 @@ class Modules:
         while True:
             if not folder or not any(posixpath.join(folder, f"{index}{ending}") in self.files
                        for index in _rules(importer).index for ending in _rules(importer).endings):  # fmt: skip
-                roots += [folder, posixpath.join(folder, "src")]
+                roots += [folder, *(posixpath.join(folder, root) for root in _rules(importer).roots)]
             if not folder:
                 return roots
             folder = posixpath.dirname(folder)

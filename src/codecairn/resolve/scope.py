@@ -116,6 +116,12 @@ class FileScope:
         return by_key(heads, lambda site: site.symbol)
 
     @cached_property
+    def returned(self) -> str:
+        """The name that the file gives to who imports it."""
+        found = self.compiled.returned.findall(self.source.code) if self.compiled.returned is not None else []
+        return found[-1] if found else ""
+
+    @cached_property
     def tests(self) -> dict[str, list[tuple[int, str]]]:
         """Tests of types, by the expression that is tested."""
         found: dict[str, list[tuple[int, str]]] = defaultdict(list)

@@ -275,11 +275,17 @@ class SourceText:
                 at = closing + 1 if closing > 0 else end
             elif (match := self._word.match(text, at, end)) is not None:
                 at = match.end()
-                if match[0] not in _BARE or _separator_before(text, match.start(), self._separators) >= start:
+                if self._is_name(text, match, start, end):
                     steps.append(ExpressionStep("name", match[0], match.start()))
             else:
                 return []
         return steps
+
+    def _is_name(self, text: str, word: re.Match[str], start: int, end: int) -> bool:
+        """Whether a word is a name, and not one that only stands before an expression."""
+        if word[0] not in _BARE or word.end() >= end or text[word.end()] in ".:?[-":
+            return True
+        return _separator_before(text, word.start(), self._separators) >= start
 
     def arguments(self, start: int) -> list[str]:
         """The type arguments in the angle or square brackets that open here."""
