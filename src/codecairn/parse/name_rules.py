@@ -47,6 +47,8 @@ the name looked for, captured as `n`.
     quoted        an expression for what stands before a string that is a type
     doc_result    an expression for the type of a function's result in its comment; `doc_type` for a variable's,
                   `doc_parameter` for that of a parameter, where NAME stands for its name
+    fixture       an expression for the line that marks a function whose result tests take as a parameter of its name;
+                  `fixture_files` those in the folders above whose fixtures a test sees
     marks         what stands before a name that marks a definition (`#[test]`) and is no function of that name
     attribute     how the names of types end that may be left off in `[Name]`
     splits_types  true where a type and a value may share a name and are two things; `fields_apart` likewise a field
@@ -127,6 +129,8 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     doc_result: str = ""
     doc_type: str = ""
     doc_parameter: str = ""
+    fixture: str = ""
+    fixture_files: tuple[str, ...] = ()
     marks: str = ""
     attribute: str = ""
     splits_types: bool = False

@@ -17,6 +17,7 @@ from codecairn.cancel import Cancel
 from codecairn.parse.facts import Site
 from codecairn.parse.kinds import TYPES
 from codecairn.resolve.expressions import Expressions
+from codecairn.resolve.fixtures import Fixtures
 from codecairn.resolve.members import Members
 from codecairn.resolve.names import Names
 from codecairn.resolve.namespaces import Namespaces
@@ -52,6 +53,7 @@ class Engine(Questions):
     names: Names
     namespaces: Namespaces
     package_paths: PackagePaths
+    fixtures: Fixtures
     types: Types
     members: Members
     expressions: Expressions
@@ -61,6 +63,7 @@ class Engine(Questions):
         self.names = Names(self)
         self.namespaces = Namespaces(self)
         self.package_paths = PackagePaths(self)
+        self.fixtures = Fixtures(self)
         self.types = Types(self)
         self.members = Members(self)
         self.expressions = Expressions(self)
@@ -89,7 +92,7 @@ class Engine(Questions):
             return self._bind_variable(scope, site, position - 1)
         if scope.rules.path_mark and scope.source.code.endswith(scope.rules.path_mark, 0, position):
             return self._bind_path(scope, site, position)
-        if not site.qualifier and not scope.may_see(site.name):
+        if not site.qualifier and not scope.may_see(site.name) and not self.fixtures.named(scope, site.name):
             return self._unbound(scope, site, _NO_DEFINITION)
         if scope.rules.marks and scope.source.code.endswith(scope.rules.marks, 0, position):
             return FOREIGN

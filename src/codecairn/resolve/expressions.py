@@ -32,7 +32,7 @@ from codecairn.store.file_version import SymbolRow
 _SAME = frozenset({"values", "copy", "items", "filter", "slice", "reverse", "reversed", "sort", "concat"})
 _ELEMENT = frozenset({"get", "pop", "popleft", "setdefault", "at", "find", "shift", "first", "last", "next"})
 """What containers call the methods that give a container of the same, or one of what they hold."""
-_RETURN = re.compile(r"\breturn\b[ \t]+")
+_RETURN = re.compile(r"\b(?:return|yield)\b[ \t]+")
 _TYPE_NAME = re.compile(r"[A-Z]\w*[a-z]")
 _NARROWED_WITHIN = 1500
 """Bytes after a test of a type in which it is taken to hold."""

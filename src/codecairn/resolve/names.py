@@ -105,16 +105,24 @@ class Names:
         variables = [each for each in scope.variables(name) if wants == "any" or not scope.rules.splits_types
                      or (each.kind == "generic") == (wants == "type")]  # fmt: skip
         if any(each.position == position and (each.kind != "block" or found is None) for each in variables):
-            return LOCAL, "same_file"
+            return self._filled(scope, name, [each for each in variables if each.position == position])
         inner = [each for each in variables if each.span.holds(position)]
         if inner:
             size = min(each.span.size for each in inner)
             if best is None or size < best[0]:
                 mine = [each for each in inner if each.span.size == size]
                 if not reads:
-                    return LOCAL, "same_file"
+                    return self._filled(scope, name, mine)
                 return self._variable(scope, name, mine, position), "same_file"
         return found
+
+    def _filled(self, scope: FileScope, name: str, variables: list[Variable]) -> tuple[Value, Resolver]:
+        """A local name, or the fixture that it is filled with."""
+        if all(each.kind == "parameter" for each in variables):
+            fixture = self._engine.fixtures.meant(scope, name, variables[0].position)
+            if fixture is not None:
+                return fixture, "qualified"
+        return LOCAL, "same_file"
 
     def _is_stub(self, scope: FileScope, found: tuple[Value | None, Resolver] | None) -> bool:
         """A variable that only stands in for an import that failed."""
@@ -187,6 +195,9 @@ class Names:
                 return self._enter(value) if _AS.search(scope.source.code, max(0, position - 20), position) else value
         if told := local_type(scope, name, position):
             return self._engine.types.value(scope, told, position)
+        fixture = self._engine.fixtures.meant(scope, name, position) if variable.kind == "parameter" else None
+        if fixture is not None:
+            return self._engine.fixtures.value(fixture)
         return self.assigned_value(scope, name, position)
 
     def _is_variadic(self, scope: FileScope, name: str, position: int) -> bool:

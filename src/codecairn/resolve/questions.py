@@ -70,6 +70,11 @@ class NamespaceLookup(Protocol):
     def visible(self, scope: FileScope, name: str, position: int) -> Value | None: ...
 
 
+class FixtureLookup(Protocol):
+    def meant(self, scope: FileScope, name: str, position: int) -> Definition | None: ...
+    def value(self, fixture: Definition) -> Value | None: ...
+
+
 class PackagePathLookup(Protocol):
     def value(self, scope: FileScope, name: str, wants: str = "any") -> Value | None: ...
     def unpackaged(self, scope: FileScope, name: str, *, is_global: bool = False) -> Definition | None: ...
@@ -107,6 +112,7 @@ class Questions:
     names: NameLookup
     namespaces: NamespaceLookup
     package_paths: PackagePathLookup
+    fixtures: FixtureLookup
     types: TypeLookup
     members: MemberLookup
     expressions: ExpressionLookup
