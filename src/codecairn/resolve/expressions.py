@@ -34,6 +34,7 @@ _ELEMENT = frozenset({"get", "pop", "popleft", "setdefault", "at", "find", "shif
 """What containers call the methods that give a container of the same, or one of what they hold."""
 _RETURN = re.compile(r"\b(?:return|yield)\b[ \t]+")
 _TYPE_NAME = re.compile(r"[A-Z]\w*[a-z]")
+_MOST_PASSED_ON = 3
 _NARROWED_WITHIN = 1500
 """Bytes after a test of a type in which it is taken to hold."""
 
@@ -186,8 +187,27 @@ class Expressions:
         scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
         if symbol.signature.startswith("get "):
             return True
-        heads = (scope.source.line(number) for number in range(symbol.start_line, symbol.name_line))
-        return any("property" in line and line.lstrip().startswith("@") for line in heads)
+        heads = (scope.source.line(number).strip() for number in range(symbol.start_line, symbol.name_line))
+        return any(head.startswith("@") and self._makes_property(scope, head[1:]) for head in heads)
+
+    def _makes_property(self, scope: FileScope, decorator: str) -> bool:
+        """Whether a decorator makes a method one that is read: by its name, or as a type that says what reading gives."""
+        if "property" in decorator:
+            return True
+        if self._is_imported_property(scope, decorator):
+            return True
+        maker = self._engine.names.lookup(scope, decorator, 0)[0] if decorator.isidentifier() else None
+        is_type = isinstance(maker, Definition) and self._engine.symbol(maker).kind in TYPES
+        return is_type and isinstance(self._engine.members.of(maker, "__get__"), Definition)
+
+    def _is_imported_property(self, scope: FileScope, name: str, depth: int = 0) -> bool:
+        """Whether a name is an import's for something that is called a property where it comes from."""
+        for each in scope.imports.get(name, ()):
+            module = self._engine.modules.find(scope.row, each.module) if depth < _MOST_PASSED_ON else None
+            inner = [self._engine.scope(file) for file in module.files] if module is not None else []
+            if "property" in each.name or any(self._is_imported_property(one, each.name, depth + 1) for one in inner):
+                return True
+        return False
 
     def inside(self, definition: Definition) -> int:
         """A position inside a definition, where its own types are looked up."""

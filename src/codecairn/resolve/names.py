@@ -16,6 +16,7 @@ from codecairn.resolve.values import (
     Definition,
     Elements,
     Instance,
+    Local,
     Resolver,
     Value,
     either,
@@ -25,6 +26,8 @@ from codecairn.store.view import FileRow
 
 _LOOP = re.compile(r"(?:[ \t]*,[ \t]*[\w$*]+)*\)?[ \t]*(?:\bin\b|\bof\b|:?=[ \t]*range\b)[ \t]+")
 _GIVEN = re.compile(r"[ \t]*(?::[^=\n]+?)?(?:,[ \t]*\w+[ \t]*)*:?=(?![=>])\s*")
+_CALLED = re.compile(r"[ \t]*=[ \t]*(?:await[ \t]+)?[a-z_][\w.]*\(")
+"""A call of what has no name of a type: an object that can be called, as well as a function, gives what it returns."""
 _AS = re.compile(r"\bas\s+\(?$")
 _TAKEN = re.compile(r"[}\]]\s*=(?![=>])\s*")
 
@@ -187,6 +190,10 @@ class Names:
             constraint = re.compile(r"[\w$]+\s+extends\s+([^,>=?]+)").match(scope.source.code, position)
             return self._engine.types.value(scope, constraint[1], position) if constraint else LOCAL
         line = scope.source.line_of(position)
+        if scope.rules.scopes == "indent" and _CALLED.match(scope.source.code, position + len(name)) is not None:
+            value = self.assigned_value(scope, name, position)
+            if value is not None and not isinstance(value, Local):
+                return value
         for each in scope.bindings.get(name, ()):
             if each.line == line:
                 if self._is_variadic(scope, name, position):

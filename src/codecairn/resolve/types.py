@@ -10,7 +10,7 @@ from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.source import split
 from codecairn.resolve.values import (
-    OUTSIDE,
+    UNTOLD,
     VARIABLES,
     Definition,
     Either,
@@ -148,8 +148,10 @@ class Types:
             if value is None and scope.rules.namespaces and len(steps) > 1:
                 value = Namespace((first,), scope.row.id)
         for step in steps[1:]:
-            if value is None or isinstance(value, Local | Outside):
-                return OUTSIDE if isinstance(value, Outside) else None
+            if value is None or isinstance(value, Local):
+                return None
+            if isinstance(value, Outside):
+                break
             if isinstance(value, Parent) and step.kind == "call":
                 continue
             is_last = step is steps[-1]
@@ -158,6 +160,8 @@ class Types:
                 if step.kind == "call"
                 else self._step_into(value, step.text, is_last, as_value)
             )
+        if isinstance(value, Outside):
+            return value if steps[-1].text[:1].isupper() and value.is_told else UNTOLD
         return self._instance(value) if not as_value else self._engine.expressions.read(value)
 
     def _argument(self, scope: FileScope, name: str, position: int, me: Definition) -> Value | None:
