@@ -38,7 +38,9 @@ the name looked for, captured as `n`.
     keys          an expression for what follows a name that labels a value (`call(NAME=1)`, `{NAME: 1}`) and is no
                   variable; `key_brackets` the brackets such a name stands in
     implicit_members  true where members are seen without a receiver
-    guesses       true where the only member of a name is taken for the one meant if nothing is known of the receiver
+    guesses       true where the only member of a name is taken for the one meant if nothing is known of the receiver;
+                  `library_members` names, apart by space, that values of the language's own have as well: those are
+                  taken so only where the receiver is called as the type is
     dynamic       members that make others while the program runs
     primitives    types of the language itself that no definition of the name replaces
     wrappers      generic types that stand for their (last) argument; `values` those whose elements are of it
@@ -119,6 +121,7 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     key_brackets: str = "("
     implicit_members: bool = True
     guesses: bool = True
+    library_members: str = ""
     dynamic: frozenset[str] = frozenset()
     primitives: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()

@@ -14,6 +14,7 @@ import re
 import msgspec
 
 from codecairn.cancel import Cancel
+from codecairn.names.qualified import last_part
 from codecairn.parse.facts import Site
 from codecairn.parse.kinds import TYPES
 from codecairn.resolve.expressions import Expressions
@@ -28,6 +29,7 @@ from codecairn.resolve.source import ExpressionStep
 from codecairn.resolve.step_budget import MOST_STEPS
 from codecairn.resolve.types import Types
 from codecairn.resolve.values import (
+    VARIABLES,
     Definition,
     Either,
     Elements,
@@ -161,7 +163,7 @@ class Engine(Questions):
         if narrowed is not None and isinstance(found := self.members.of(narrowed, site.name), Definition):
             return BoundSite(found, "receiver_type")
         if value is None or isinstance(value, Local):
-            return self._by_unique_name(scope, site)
+            return self._by_unique_name(scope, site, steps)
         found = self.members.of(value, site.name, self._wants(scope, site, position, steps[0].start))
         if isinstance(found, Definition):
             is_module = isinstance(value, ModuleFiles) or (
@@ -171,11 +173,11 @@ class Engine(Questions):
         if isinstance(found, Either):
             return _SEVERAL
         if isinstance(value, Outside) and not value.is_told:
-            return self._by_unique_name(scope, site, is_distinct=True)
+            return self._by_unique_name(scope, site, steps, is_distinct=True)
         if isinstance(value, Outside) or (isinstance(value, Elements) and not self._passes_on(value, site.name)):
             return FOREIGN
         if self._may_have_more(scope, value, site.name):
-            return self._by_unique_name(scope, site)
+            return self._by_unique_name(scope, site, steps)
         return self._unbound(scope, site, _PARTLY)
 
     def _may_have_more(self, scope: FileScope, value: Value, name: str) -> bool:
@@ -184,7 +186,7 @@ class Engine(Questions):
         held = value.of if isinstance(value, Instance | Parent) else value
         if not scope.rules.guesses or not isinstance(held, Definition):
             return False
-        if self.symbol(held).kind in ("trait", "module"):
+        if self.symbol(held).kind in VARIABLES | {"trait", "module"}:
             return True
         types = [held, *self.members.lineage(held).above]
         if any(self.members.own_member(each, maker) for each in types for maker in scope.rules.dynamic):
@@ -197,10 +199,12 @@ class Engine(Questions):
         held = self.expressions.element(value)
         return held is not None and isinstance(self.members.of(held, name), Definition)
 
-    def _by_unique_name(self, scope: FileScope, site: Site, *, is_distinct: bool = False) -> BoundSite:
+    def _by_unique_name(
+        self, scope: FileScope, site: Site, steps: list[ExpressionStep], *, is_distinct: bool = False
+    ) -> BoundSite:
         """The only member of a name, where nothing is known of what stands before the dot; with `is_distinct` only a
         name of several words, which a library will hardly have as well."""
-        if not scope.rules.guesses or (is_distinct and _SEVERAL_WORDS.search(site.name) is None):
+        if not scope.rules.guesses:
             return self._unbound(scope, site, _RECEIVER)
         found = [
             (row, symbol) for row, symbol in self.definitions_named(site.name) if row.language == scope.row.language
@@ -208,6 +212,11 @@ class Engine(Questions):
         members = [each for each in found if each[1].kind in ("method", "field") or _is_put(each[1])]
         if len({(row.id, symbol.path) for row, symbol in members}) != 1 or len(members) != len(found):
             return self._unbound(scope, site, _RECEIVER)
+        is_common = site.name in scope.compiled.library_members
+        if is_common or (is_distinct and _SEVERAL_WORDS.search(site.name) is None):
+            owner = last_part(self.scope(members[0][0].id).owner_path(members[0][1]))
+            if not _are_alike(next((step.text for step in reversed(steps) if step.kind == "name"), ""), owner):
+                return self._unbound(scope, site, _RECEIVER)
         return BoundSite(Definition(members[0][0].id, members[0][1].number), "unique_name")
 
     def _wants(self, scope: FileScope, site: Site, position: int, start: int | None = None) -> str:
@@ -235,6 +244,13 @@ def _is_put(symbol: SymbolRow) -> bool:
     return re.search(rf"[.:]{re.escape(symbol.name)}\b", symbol.signature.partition("(")[0]) is not None
 
 
+def _are_alike(receiver: str, owner: str) -> bool:
+    """Whether a value is called as a type is: `res` of `res`, `client` of `TestClient`."""
+    one, other = (name.strip("_$").replace("_", "").lower() for name in (receiver, owner))
+    return len(one) >= _SHORTEST_ALIKE and len(other) >= _SHORTEST_ALIKE and (one in other or other in one)
+
+
+_SHORTEST_ALIKE = 3
 _SEVERAL_WORDS = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z]")
 _ATTRIBUTE_WITHIN = 40
 _ATTRIBUTE = re.compile(r"(?:^|\n|[^\w)\]\s])\s*\[\s*(?:\w+:\s*)?\Z")

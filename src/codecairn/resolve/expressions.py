@@ -87,7 +87,7 @@ class Expressions:
                 if first.text in rules.supers:
                     return Parent(mine)
                 return mine if first.text in rules.classes else Instance(mine)
-            if rules.returned:
+            if rules.returned and self._is_of_file(scope, first.start):
                 return self._engine.members.top(scope, scope.returned) or ModuleFiles((scope.row.id,))
             if first.text in rules.selves | rules.supers:
                 return None
@@ -99,6 +99,13 @@ class Expressions:
         if value is None and self._is_foreign(scope, first.text):
             return OUTSIDE
         return self.read(value) if not _is_call(steps, 0) else value
+
+    def _is_of_file(self, scope: FileScope, position: int) -> bool:
+        """Whether a position is in a method of the table that the file returns, whose members are the file's own."""
+        method = scope.symbol_at(position)
+        while method is not None and method.kind != "method" and method.parent >= 0:
+            method = scope.symbols[method.parent]
+        return method is not None and method.kind == "method" and not scope.owner_path(method)
 
     def _is_foreign(self, scope: FileScope, name: str) -> bool:
         """Whether a name that nothing declares is a library's: known as such, or a type's that is not in the project."""

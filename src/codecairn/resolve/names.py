@@ -262,6 +262,8 @@ class Names:
         for symbol in scope.types.get(path, ()):
             return Definition(scope.row.id, symbol.number)
         name = last_part(path)
+        if scope.rules.returned and (holder := self._engine.members.top(scope, path)) is not None:
+            return holder
         for row in self._engine.beside(scope, name):
             for symbol in self._engine.scope(row.id).types.get(path, ()):
                 return Definition(row.id, symbol.number)

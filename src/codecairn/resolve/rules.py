@@ -21,6 +21,7 @@ class CompiledRules:
     narrowing: re.Pattern[str] | None
     returned: re.Pattern[str] | None
     fixture: re.Pattern[str] | None
+    library_members: frozenset[str]
     before_quoted: re.Pattern[str]
     doc_result: re.Pattern[str] | None
     doc_type: re.Pattern[str] | None
@@ -40,7 +41,7 @@ def rules_of(language: str) -> CompiledRules:
         re.compile(rules.head) if rules.head else None, re.compile(rules.keys),
         re.compile(rules.narrowing) if rules.narrowing else None,
         re.compile(rules.returned, re.MULTILINE) if rules.returned else None,
-        re.compile(rules.fixture) if rules.fixture else None, re.compile(f"(?:{rules.quoted})$"),
+        re.compile(rules.fixture) if rules.fixture else None, frozenset(rules.library_members.split()), re.compile(f"(?:{rules.quoted})$"),
         re.compile(rules.doc_result) if rules.doc_result else None,
         re.compile(rules.doc_type) if rules.doc_type else None,
         *map(_compile_marked, (rules.blocks, rules.parameters, rules.taken_apart, rules.expressions, rules.generics)),
