@@ -38,6 +38,7 @@ the name looked for, captured as `n`.
     keys          an expression for what follows a name that labels a value (`call(NAME=1)`, `{NAME: 1}`) and is no
                   variable; `key_brackets` the brackets such a name stands in
     implicit_members  true where members are seen without a receiver
+    extensions    true where any file may add members to a type
     guesses       true where the only member of a name is taken for the one meant if nothing is known of the receiver;
                   `library_members` names, apart by space, that values of the language's own have as well: those are
                   taken so only where the receiver is called as the type is
@@ -120,6 +121,7 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     keys: str = r"\s*:(?!:)"
     key_brackets: str = "("
     implicit_members: bool = True
+    extensions: bool = False
     guesses: bool = True
     library_members: str = ""
     dynamic: frozenset[str] = frozenset()

@@ -140,6 +140,8 @@ class Members:
                 return Definition(definition.file, each.number)
         if symbol.kind == "const" and scope.rules.splits_types:
             return self._spread(scope, symbol, name)
+        if scope.rules.extensions:
+            return self._extension(scope, symbol, name)
         for row, each in (
             self._engine.definitions_named(name)
             if scope.rules.shares != "file" or scope.rules.imports == "crate"
@@ -150,6 +152,20 @@ class Members:
                 if other.owner_path(each) == symbol.path:
                     return Definition(row.id, each.number)
         return None
+
+    def _extension(self, scope: FileScope, symbol: SymbolRow, name: str) -> Definition | None:
+        """A member that another file gives a type, which is named there as here or by its last name alone; of several
+        in one place the first."""
+        found = [
+            (row, each) for row, each in self._engine.definitions_named(name)
+            if row.language == scope.row.language and scope.owner_path(each) in (symbol.path, symbol.name)
+            and (each.parent < 0 or scope.owner_path(each) == symbol.path)
+        ]  # fmt: skip
+        beside = [each for each in found if self._engine.modules.is_beside(scope.row, each[0])]
+        chosen = beside or found
+        if not chosen or len({(row.package, each.path) for row, each in chosen}) > 1:
+            return None
+        return Definition(chosen[0][0].id, chosen[0][1].number)
 
     def _spread(self, scope: FileScope, symbol: SymbolRow, name: str) -> Definition | None:
         """A member that an object has from one that is spread into it."""
