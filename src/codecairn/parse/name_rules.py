@@ -37,12 +37,13 @@ the name looked for, captured as `n`.
     reach         bytes before a name in which its declaration begins
     keys          an expression for what follows a name that labels a value (`call(NAME=1)`, `{NAME: 1}`) and is no
                   variable; `key_brackets` the brackets such a name stands in
+    package_objects  true where an object of a package's name holds more of its names, and objects are modules
     implicit_members  true where members are seen without a receiver
     extensions    true where any file may add members to a type
     guesses       true where the only member of a name is taken for the one meant if nothing is known of the receiver;
                   `library_members` names, apart by space, that values of the language's own have as well: those are
                   taken so only where the receiver is called as the type is
-    dynamic       members that make others while the program runs
+    dynamic       members that make others while the program runs; "*" where any type may get some
     primitives    types of the language itself that no definition of the name replaces
     wrappers      generic types that stand for their (last) argument; `values` those whose elements are of it
     casts         functions whose first argument is the type of their result
@@ -120,6 +121,7 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     reach: int = 300
     keys: str = r"\s*:(?!:)"
     key_brackets: str = "("
+    package_objects: bool = False
     implicit_members: bool = True
     extensions: bool = False
     guesses: bool = True

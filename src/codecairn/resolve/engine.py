@@ -14,7 +14,7 @@ import re
 import msgspec
 
 from codecairn.cancel import Cancel
-from codecairn.names.qualified import last_part
+from codecairn.names.qualified import file_stem, last_part
 from codecairn.parse.facts import Site
 from codecairn.parse.kinds import TYPES
 from codecairn.resolve.expressions import Expressions
@@ -188,6 +188,8 @@ class Engine(Questions):
             return False
         if self.symbol(held).kind in VARIABLES | {"trait", "module"}:
             return True
+        if "*" in scope.rules.dynamic:
+            return True
         types = [held, *self.members.lineage(held).above]
         if any(self.members.own_member(each, maker) for each in types for maker in scope.rules.dynamic):
             return True
@@ -209,7 +211,11 @@ class Engine(Questions):
         found = [
             (row, symbol) for row, symbol in self.definitions_named(site.name) if row.language == scope.row.language
         ]
-        members = [each for each in found if each[1].kind in ("method", "field") or _is_put(each[1])]
+        named = steps[-1].text if steps else ""
+        members = [
+            each for each in found
+            if each[1].kind in ("method", "field") or _is_put(each[1]) or file_stem(each[0].path) == named
+        ]  # fmt: skip
         if len({(row.id, symbol.path) for row, symbol in members}) != 1 or len(members) != len(found):
             return self._unbound(scope, site, _RECEIVER)
         is_common = site.name in scope.compiled.library_members

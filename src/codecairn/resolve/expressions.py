@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 
 from codecairn.parse.facts import Import
@@ -108,10 +109,13 @@ class Expressions:
         return method is not None and method.kind == "method" and not scope.owner_path(method)
 
     def _is_foreign(self, scope: FileScope, name: str) -> bool:
-        """Whether a name that nothing declares is a library's: known as such, or a type's that is not in the project."""
+        """Whether a name that nothing declares is a library's: known as such, or a type's that the project lacks."""
         if name in scope.rules.libraries:
             return True
-        return _TYPE_NAME.match(name) is not None and not self._engine.definitions_named(name)
+        if _TYPE_NAME.match(name) is None or self._engine.definitions_named(name):
+            return False
+        # A file of its name defines it, though its grammar may not have seen where.
+        return f"{name}{posixpath.splitext(scope.row.path)[1]}" not in self._engine.known.namesakes
 
     def _required(self, scope: FileScope, call: ExpressionStep) -> Value | None:
         """What a call imports, where its argument is a string."""
@@ -198,7 +202,7 @@ class Expressions:
         return any(head.startswith("@") and self._makes_property(scope, head[1:]) for head in heads)
 
     def _makes_property(self, scope: FileScope, decorator: str) -> bool:
-        """Whether a decorator makes a method one that is read: by its name, or as a type that says what reading gives."""
+        """Whether a decorator makes a method one that is read: by its name, or as a type that says what it gives."""
         if "property" in decorator:
             return True
         if self._is_imported_property(scope, decorator):

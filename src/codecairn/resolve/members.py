@@ -14,6 +14,7 @@ from codecairn.resolve.rules import rules_of
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.values import (
     OUTSIDE,
+    UNTOLD,
     VARIABLES,
     Definition,
     Either,
@@ -25,7 +26,6 @@ from codecairn.resolve.values import (
     Namespace,
     Outside,
     Parent,
-    UNTOLD,
     Shape,
     Value,
     either,

@@ -6,7 +6,8 @@ import re
 from posixpath import commonpath
 
 from codecairn.names.qualified import last_part
-from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.parse.facts import Import
+from codecairn.parse.kinds import CALLABLE, HOLDERS, TYPES
 from codecairn.resolve.documented import local_type
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope, Variable
@@ -28,6 +29,11 @@ _LOOP = re.compile(r"(?:[ \t]*,[ \t]*[\w$*]+)*\)?[ \t]*(?:\bin\b|\bof\b|:?=[ \t]
 _GIVEN = re.compile(r"[ \t]*(?::[^=\n]+?)?(?:,[ \t]*\w+[ \t]*)*:?=(?![=>])\s*")
 _CALLED = re.compile(r"[ \t]*=[ \t]*(?:await[ \t]+)?[a-z_][\w.]*\(")
 """A call of what has no name of a type: an object that can be called, as well as a function, gives what it returns."""
+_ANONYMOUS = re.compile(
+    r"\b(?:new|object\s*:)\s+([A-Z][\w.]*)(?:[<\[][^{};]*[>\]])?\s*(?:\([^{};]*\))?\s*(?:with\s[^{};]*)?$"
+)
+_HEAD_WITHIN = 200
+_MOST_BRACES = 6
 _AS = re.compile(r"\bas\s+\(?$")
 _TAKEN = re.compile(r"[}\]]\s*=(?![=>])\s*")
 
@@ -56,13 +62,11 @@ class Names:
         for row in self._engine.beside(scope, name):
             if (found := self._engine.members.top(self._engine.scope(row.id), name, wants)) is not None:
                 return found, "qualified"
-        for each in scope.wildcards if not scope.rules.namespaces else ():
-            module = self._engine.modules.find(scope.row, each.module)
-            if module is not None and (value := self._engine.members.export(module, name, wants)) is not None:
-                return value, "import"
+        if (value := self._imported_with_all(scope, name, wants)) is not None:
+            return value, "import"
         if scope.rules.namespaces and (value := self._engine.namespaces.visible(scope, name, position)) is not None:
             return value, "qualified"
-        if scope.rules.global_functions and (found := self._engine.package_paths.unpackaged(scope, name)) is not None:
+        if (found := self._unpackaged(scope, name)) is not None:
             return found, "qualified"
         if scope.rules.shares == "all":
             tops = [(row, symbol) for row, symbol in self._engine.definitions_named(name)
@@ -70,6 +74,40 @@ class Names:
             if len({symbol.path for _, symbol in tops}) == 1:
                 return self.first_seen(scope, tops), "unique_name"
         return None, "same_file"
+
+    def _imported_with_all(self, scope: FileScope, name: str, wants: str) -> Value | None:
+        """What has a name in the modules and types from which a file imports everything."""
+        own = [Import(scope.row.package, "*", "", 1, exported=False)] if scope.rules.package_objects else []
+        for each in [*own, *scope.wildcards] if not scope.rules.namespaces else ():
+            module = self._engine.modules.find(scope.row, each.module)
+            if module is not None and (value := self._engine.members.export(module, name, wants)) is not None:
+                return value
+            if scope.rules.imports == "package" and (value := self._in_type(scope, each, name)) is not None:
+                return value
+        return None
+
+    def _unpackaged(self, scope: FileScope, name: str) -> Definition | None:
+        is_bare = scope.rules.shares == "package" and not scope.row.package
+        sees = scope.rules.global_functions or is_bare
+        return self._engine.package_paths.unpackaged(scope, name) if sees else None
+
+    def _in_type(self, scope: FileScope, each: Import, name: str) -> Definition | None:
+        """A member of a type or a value whose members are all imported: `import a.Type.*`, `import value._`."""
+        if not self._engine.definitions_named(name):
+            return None
+        question = ("opened", scope.row.id, each.module)
+        holder = self._engine.once(question, lambda: self._opened(scope, each))
+        found = self._engine.members.of(holder, name) if holder is not None else None
+        return found if isinstance(found, Definition) else None
+
+    def _opened(self, scope: FileScope, each: Import) -> Value | None:
+        before, _, last = each.module.rpartition(".")
+        outer = self._engine.modules.find(scope.row, before) if before else None
+        if outer is not None:
+            return self._engine.members.export(outer, last)
+        steps = scope.source.steps(each.module, 0, len(each.module))
+        at = scope.source.position(each.line, 0)
+        return self._engine.expressions.evaluate(scope, [step._replace(start=at) for step in steps], at)
 
     def first_seen(self, scope: FileScope, tops: list[tuple[FileRow, SymbolRow]]) -> Definition:
         """Of definitions of one path, that of a file which is imported, else the nearest by folders, else the first by
@@ -162,12 +200,26 @@ class Names:
     def _implicit(self, scope: FileScope, name: str, position: int) -> Definition | None:
         if not self._engine.definitions_named(name):
             return None
-        inner = scope.symbol_at(position, TYPES | CALLABLE)
+        if (found := self._of_anonymous(scope, name, position)) is not None:
+            return found
+        inner = scope.symbol_at(position, HOLDERS | CALLABLE)
         for symbol in scope.around(inner.number) if inner else ():
             type_ = self._type_of_scope(scope, symbol)
             found = self._engine.members.of_type(type_, name) if type_ else None
             if isinstance(found, Definition):
                 return self._engine.members.constructed_type(found) or found
+        return None
+
+    def _of_anonymous(self, scope: FileScope, name: str, position: int) -> Definition | None:
+        """A member of the type that is extended where it is made: `new Type { … }`, `object : Type { … }`."""
+        braces, depth = scope.source.around(position, "{"), 0
+        while braces is not None and depth < _MOST_BRACES:
+            head = _ANONYMOUS.search(scope.source.code, max(0, braces.start - _HEAD_WITHIN), braces.start)
+            value = self._engine.types.value(scope, head[1], head.start(1)) if head else None
+            found = self._engine.members.of(value, name) if isinstance(value, Instance) else None
+            if isinstance(found, Definition):
+                return found
+            braces, depth = scope.source.around(braces.start, "{"), depth + 1
         return None
 
     def _variable(self, scope: FileScope, name: str, variables: list[Variable], position: int) -> Value | None:
@@ -252,7 +304,7 @@ class Names:
         return None
 
     def _type_of_scope(self, scope: FileScope, symbol: SymbolRow) -> Definition | None:
-        if symbol.kind in TYPES:
+        if symbol.kind in TYPES or (symbol.kind == "module" and scope.rules.package_objects):
             return Definition(scope.row.id, symbol.number)
         owner = scope.owner_path(symbol) if symbol.kind == "method" else ""
         return self.type_at(scope, owner) if owner else None

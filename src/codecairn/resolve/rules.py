@@ -37,15 +37,28 @@ def rules_of(language: str) -> CompiledRules:
     known = languages().get(language)
     rules = known.data.resolve if known else NameRules()
     return CompiledRules(
-        rules, re.compile("|".join(rules.opaque)), re.compile(rules.word),
-        re.compile(rules.head) if rules.head else None, re.compile(rules.keys),
-        re.compile(rules.narrowing) if rules.narrowing else None,
-        re.compile(rules.returned, re.MULTILINE) if rules.returned else None,
-        re.compile(rules.fixture) if rules.fixture else None, frozenset(rules.library_members.split()), re.compile(f"(?:{rules.quoted})$"),
-        re.compile(rules.doc_result) if rules.doc_result else None,
-        re.compile(rules.doc_type) if rules.doc_type else None,
-        *map(_compile_marked, (rules.blocks, rules.parameters, rules.taken_apart, rules.expressions, rules.generics)),
-    )  # fmt: skip
+        rules=rules,
+        opaque=re.compile("|".join(rules.opaque)),
+        word=re.compile(rules.word),
+        head=_compile(rules.head),
+        keys=re.compile(rules.keys),
+        narrowing=_compile(rules.narrowing),
+        returned=re.compile(rules.returned, re.MULTILINE) if rules.returned else None,
+        fixture=_compile(rules.fixture),
+        library_members=frozenset(rules.library_members.split()),
+        before_quoted=re.compile(f"(?:{rules.quoted})$"),
+        doc_result=_compile(rules.doc_result),
+        doc_type=_compile(rules.doc_type),
+        blocks=_compile_marked(rules.blocks),
+        parameters=_compile_marked(rules.parameters),
+        taken_apart=_compile_marked(rules.taken_apart),
+        expressions=_compile_marked(rules.expressions),
+        generics=_compile_marked(rules.generics),
+    )
+
+
+def _compile(pattern: str) -> re.Pattern[str] | None:
+    return re.compile(pattern) if pattern else None
 
 
 def _compile_marked(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
