@@ -7,22 +7,27 @@ the name looked for, captured as `n`.
                   (below the module that the manifest names), "crate", "package" (declared in the files), "include"
                   (a file), or "none"
     reexports     true where what a file imports can be imported from it
+    passed_on     an expression for the stretch that names what a file passes on of what it imports; all without one
+    hidden        an expression for names that an import of everything leaves out, from where the import begins
+    flat          true where constructors, fields and what a class declares are seen as what stands beside their type is
     prefix        an expression for what an include may write before the path of a file
     manifest      the file that says where modules are; `manifest_name` the expression for the module's name in it
     endings       of files that an import leaves out, with the dot; `index` stems of files that stand for their folder
     shares        whose top-level names are seen without an import: those of the "file", its "folder", its "package" or
                   "all"
-    namespaces    true where any file may add to a namespace, and names are found by their path; `libraries` are those
-                  that are no project's
+    namespaces    true where names are found by their path, whichever file holds them: any file may add to a namespace;
+                  `libraries` are those that are no project's. `closed` where each is written in one place, so that
+                  one which the project has nowhere is a library's; `first` an expression for a path's first part
     headers       endings of files in which a function without a body is a declaration; `stubs` of files that hold
                   nothing but declarations
     abstract      types that make the types below them interfaces
-    opaque        expressions for comments and strings; `word` one for a name
+    opaque        expressions for comments and strings; `word` one for a name, `ends` the signs it may end with;
+                  `variable` one for how a variable begins
     selves        names for the instance inside a method; `classes` for its type, `supers` for what that extends
     itself        how the type around is written, which is the file's own outside of all others
     sigils        what a name may begin with, and is then another one; where `@` is a decorator's it is none
     separators    what joins a receiver and its member, longest first
-    scopes        "indent" or "braces": what tells blocks apart
+    scopes        "indent", "braces" or "functions": what tells blocks apart
     blocks        expressions with NAME for a variable of the brackets or the function around it; `parameters` for one
                   of the function whose head it stands in; `taken_apart` for one inside a pattern that takes an argument
                   apart; `expressions` for one of the rest of the brackets around it; `generics` for a type parameter
@@ -32,6 +37,8 @@ the name looked for, captured as `n`.
     keys          an expression for what follows a name that labels a value (`call(NAME=1)`, `{NAME: 1}`) and is no
                   variable; `key_brackets` the brackets such a name stands in
     implicit_members  true where members are seen without a receiver
+    called        an expression for what follows a name that means a function even where a variable has the name
+    literal       what makes the name behind it a value of the language's own
     guesses       true where the only member of a name is taken for the one meant if nothing is known of the receiver
     primitives    types of the language itself that no definition of the name replaces
     wrappers      generic types that stand for their (last) argument; `values` those whose elements are of it
@@ -65,6 +72,9 @@ _TYPE = r"[\w>\]?*&]" + "".join(rf"(?<!\b{word})" for word in _NO_TYPE) + r"\s+[
 class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     imports: Literal["dotted", "path", "folder", "crate", "package", "include", "none"] = "none"
     reexports: bool = False
+    passed_on: str = ""
+    hidden: str = ""
+    flat: bool = False
     prefix: str = ""
     manifest: str = ""
     manifest_name: str = ""
@@ -73,6 +83,8 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     shares: Literal["file", "folder", "package", "all"] = "all"
     namespaces: bool = False
     libraries: frozenset[str] = frozenset()
+    closed: bool = False
+    first: str = r"\w+\s*::"
     headers: tuple[str, ...] = ()
     stubs: tuple[str, ...] = ()
     abstract: frozenset[str] = frozenset()
@@ -80,13 +92,15 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
         r"//[^\n]*", r"/\*[\s\S]*?\*/", r'"(?:\\.|[^"\\\n])*"', r"'(?:\\[^\n]{1,10}?|[^'\\\n])'",
     )  # fmt: skip
     word: str = r"[A-Za-z_\x80-\xff][\w\x80-\xff]*"
+    ends: str = ""
+    variable: str = ""
     selves: frozenset[str] = frozenset({"this", "self"})
     classes: frozenset[str] = frozenset()
     supers: frozenset[str] = frozenset({"super"})
     itself: str = ""
     sigils: str = "@#"
     separators: tuple[str, ...] = ("?.", "!.", "&.", "->", "::", ".")
-    scopes: Literal["indent", "braces"] = "braces"
+    scopes: Literal["indent", "braces", "functions"] = "braces"
     blocks: tuple[str, ...] = (
         r"\b(?:var|let|val|const|final|auto|my|local|mut)\s+(?P<n>NAME)\b(?!\s*[\w<*&:])",
         rf"{_TYPE}(?P<n>NAME)\s*(?:=(?![=>])|;|:(?!:))",
@@ -101,6 +115,8 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     keys: str = r"\s*:(?!:)"
     key_brackets: str = "("
     implicit_members: bool = True
+    called: str = ""
+    literal: str = ""
     guesses: bool = True
     primitives: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()

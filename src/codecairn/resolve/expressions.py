@@ -46,8 +46,11 @@ class Expressions:
 
     def _walk(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Value | None:
         cast = next((at for at, step in enumerate(steps) if step.text in scope.rules.casts and _is_call(steps, at)), -1)
+        begin = cast + 2 if cast >= 0 else 1
         value = self._cast_to(scope, steps[cast + 1]) if cast >= 0 else self._first(scope, steps, position)
-        for number, step in enumerate(steps[cast + 2 if cast >= 0 else 1 :], cast + 2 if cast >= 0 else 1):
+        if value is None and scope.rules.flat:
+            value, begin = self._module_spelt_out(scope, steps)
+        for number, step in enumerate(steps[begin:], begin):
             if value is None or isinstance(value, Local | Outside):
                 return value
             if isinstance(value, Parent) and step.kind == "call":
@@ -60,6 +63,14 @@ class Expressions:
                 value = self.call_result(value) if step.kind == "call" else self.element(value)
         return value
 
+    def _module_spelt_out(self, scope: FileScope, steps: list[ExpressionStep]) -> tuple[Value | None, int]:
+        """A module that is imported and then named by its whole path, and how many steps that are."""
+        for end in range(len(steps), 0, -1):
+            path = ".".join(step.text for step in steps[:end])
+            if any(each.module == path for each in scope.all_imports):
+                return self._engine.modules.find(scope.row, path) or OUTSIDE, end
+        return (OUTSIDE if steps[0].text in scope.rules.libraries else None), 1
+
     def _first(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Value | None:
         first, rules = steps[0], scope.rules
         if first.kind == "literal":
@@ -69,7 +80,11 @@ class Expressions:
             return self.evaluate(scope, inner, position) if inner else self._cast(scope, first, position)
         if first.kind != "name":
             return None
+        if rules.literal and scope.source.text.startswith(rules.literal, first.start - len(rules.literal)):
+            return OUTSIDE
         if first.text in rules.selves | rules.classes | rules.supers:
+            if rules.closed:
+                return self._engine.namespaces.around(scope, first.start)
             mine = self._engine.names.me(scope, first.start)
             if mine is not None:
                 if first.text in rules.supers:
@@ -80,7 +95,7 @@ class Expressions:
         value, _ = self._engine.names.lookup(scope, first.text, first.start, "value")
         if value is None and rules.splits_types:
             value, _ = self._engine.names.lookup(scope, first.text, first.start, "any")
-        if value is None and rules.namespaces and scope.source.code.startswith("::", first.start + len(first.text)):
+        if value is None and rules.namespaces and scope.compiled.first.match(scope.source.code, first.start):
             return Namespace((first.text,), scope.row.id)
         return self.read(value) if not _is_call(steps, 0) else value
 

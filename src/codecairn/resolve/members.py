@@ -214,7 +214,8 @@ class Members:
     def top(self, scope: FileScope, name: str, wants: str = "any") -> Definition | None:
         for symbol in scope.symbols_by_name.get(name, ()):
             owner = scope.owner_path(symbol)
-            if symbol.parent < 0 and (not owner or owner == scope.row.package) and scope.suits(symbol, wants):
+            is_top = symbol.parent < 0 and (not owner or owner == scope.row.package)
+            if (is_top or scope.is_flat(symbol)) and scope.suits(symbol, wants):
                 return Definition(scope.row.id, symbol.number)
         return None
 
@@ -230,10 +231,12 @@ class Members:
             if not rules_of(self._engine.known.rows[file].language).rules.reexports:
                 continue
             scope = self._engine.scope(file)
-            for each in scope.imports.get(name, ()):
-                if (value := self.import_value(scope, each, wants)) is not None:
+            for each in scope.imports.get(name, ()) if name else ():
+                if scope.passes_on(each, name) and (value := self.import_value(scope, each, wants)) is not None:
                     return value
             for each in scope.wildcards:
+                if scope.hides(each, name) or not scope.passes_on(each, name):
+                    continue
                 inner = self._engine.modules.find(scope.row, each.module)
                 if inner is not None and inner != module and (value := self.export(inner, name, wants)) is not None:
                     return value
@@ -270,6 +273,9 @@ class Members:
         if scope.rules.namespaces and (each.name or each.alias):
             namespace = Namespace(parts(each.module), scope.row.id)
             return self._engine.namespaces.member(namespace, each.name) if each.name else namespace
+        if not each.name and scope.rules.closed:
+            path = parts(each.module)
+            return Namespace(path, scope.row.id) if len(path) == 1 else None
         if not each.name:
             if scope.rules.imports == "dotted" and not each.alias and "." in each.module.lstrip("."):
                 module = self._engine.modules.find(scope.row, each.module.split(".")[0])

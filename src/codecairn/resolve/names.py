@@ -51,17 +51,32 @@ class Names:
             if (found := self._engine.members.top(self._engine.scope(row.id), name, wants)) is not None:
                 return found, "qualified"
         for each in scope.wildcards if not scope.rules.namespaces else ():
-            module = self._engine.modules.find(scope.row, each.module)
+            is_left_out = scope.hides(each, name) and scope.source.line_of(position) != each.line
+            module = None if is_left_out else self._engine.modules.find(scope.row, each.module)
             if module is not None and (value := self._engine.members.export(module, name, wants)) is not None:
                 return value, "import"
         if scope.rules.namespaces and (value := self._engine.namespaces.visible(scope, name, position)) is not None:
             return value, "qualified"
+        if scope.rules.flat and (value := self._of_imported_type(scope, name)) is not None:
+            return value, "import"
         if scope.rules.shares == "all":
             tops = [(row, symbol) for row, symbol in self._engine.definitions_named(name)
                     if row.language == scope.row.language and symbol.kind not in ("field",)]  # fmt: skip
             if len({symbol.path for _, symbol in tops}) == 1:
                 return self.first_seen(scope, tops), "unique_name"
         return None, "same_file"
+
+    def _of_imported_type(self, scope: FileScope, name: str) -> Definition | None:
+        """A constructor, a field or a class's own function that comes with a type which is imported by its name."""
+        for row, symbol in self._engine.definitions_named(name):
+            other = self._engine.scope(row.id) if row.language == scope.row.language else None
+            if other is None or not other.is_flat(symbol):
+                continue
+            owner = Definition(row.id, symbol.parent)
+            for each in scope.imports.get(other.symbols[symbol.parent].name, ()):
+                if self._engine.members.import_value(scope, each) == owner:
+                    return Definition(row.id, symbol.number)
+        return None
 
     def first_seen(self, scope: FileScope, tops: list[tuple[FileRow, SymbolRow]]) -> Definition:
         """Of definitions of one path, that of a file which is imported, else the nearest by folders, else the first by
@@ -97,6 +112,8 @@ class Names:
                     best, found = (size, 0), (either([found[0] if found and is_rival else None, value]), "import")
         if found is not None and scope.rules.scopes == "indent" and scope.symbol_at(position) is None:
             return found  # outside functions nothing hides what a module has
+        if wants == "function":
+            return found
         variables = [each for each in scope.variables(name) if wants == "any" or not scope.rules.splits_types
                      or (each.kind == "generic") == (wants == "type")]  # fmt: skip
         if any(each.position == position and (each.kind != "block" or found is None) for each in variables):
@@ -123,6 +140,8 @@ class Names:
     def _visible(self, scope: FileScope, symbol: SymbolRow, position: int) -> int | None:
         """How large the scope is in which a definition is seen by its bare name; None where it is not."""
         owner = scope.owner_path(symbol)
+        if scope.is_flat(symbol):
+            return scope.whole.size
         if symbol.parent < 0:
             if owner and owner != scope.row.package:
                 return None

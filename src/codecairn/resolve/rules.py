@@ -18,6 +18,11 @@ class CompiledRules:
     word: re.Pattern[str]
     head: re.Pattern[str] | None
     keys: re.Pattern[str]
+    first: re.Pattern[str]
+    called: re.Pattern[str] | None
+    variable: re.Pattern[str] | None
+    passed_on: re.Pattern[str] | None
+    hidden: re.Pattern[str] | None
     narrowing: re.Pattern[str] | None
     before_quoted: re.Pattern[str]
     blocks: tuple[re.Pattern[str], ...]
@@ -34,9 +39,15 @@ def rules_of(language: str) -> CompiledRules:
     return CompiledRules(
         rules, re.compile("|".join(rules.opaque)), re.compile(rules.word),
         re.compile(rules.head) if rules.head else None, re.compile(rules.keys),
+        re.compile(rules.first), _compile_given(rules.called), _compile_given(rules.variable),
+        _compile_given(rules.passed_on), _compile_given(rules.hidden),
         re.compile(rules.narrowing) if rules.narrowing else None, re.compile(f"(?:{rules.quoted})$"),
         *map(_compile_marked, (rules.blocks, rules.parameters, rules.taken_apart, rules.expressions, rules.generics)),
     )  # fmt: skip
+
+
+def _compile_given(pattern: str) -> re.Pattern[str] | None:
+    return re.compile(pattern) if pattern else None
 
 
 def _compile_marked(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
