@@ -42,6 +42,12 @@ the name looked for, captured as `n`.
     guesses       true where the only member of a name is taken for the one meant if nothing is known of the receiver
     primitives    types of the language itself that no definition of the name replaces
     wrappers      generic types that stand for their (last) argument; `values` those whose elements are of it
+    keeps         members that give what they are called on, where its type has no such member: what takes a value out
+                  of a wrapper, or copies it; `wrapped` an expression for what stands before a name in a pattern that
+                  takes it out of one
+    bounds        an expression that begins at a type parameter and tells what its types have to be; `where` one for
+                  the name, `NAME`, further down in the head of its definition
+    macros        what follows a macro's name, which means no function; `macro` how the signature of one begins
     casts         functions whose first argument is the type of their result
     narrowing     an expression for a test of a type: its groups are the tested expression and the type
     quoted        an expression for what stands before a string that is a type
@@ -121,6 +127,12 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     primitives: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()
     values: frozenset[str] = frozenset()
+    keeps: frozenset[str] = frozenset()
+    wrapped: str = ""
+    bounds: str = r"[\w$]+\s+extends\s+([^,>=?]+)"
+    where: str = ""
+    macros: str = ""
+    macro: str = ""
     casts: frozenset[str] = frozenset()
     narrowing: str = ""
     quoted: str = ""

@@ -30,6 +30,7 @@ _SAME = frozenset({"values", "copy", "items", "filter", "slice", "reverse", "rev
 _ELEMENT = frozenset({"get", "pop", "popleft", "setdefault", "at", "find", "shift", "first", "last", "next"})
 """What containers call the methods that give a container of the same, or one of what they hold."""
 _RETURN = re.compile(r"\breturn\b[ \t]+")
+_MADE = ["name", "name", "call"]
 _NARROWED_WITHIN = 1500
 """Bytes after a test of a type in which it is taken to hold."""
 
@@ -47,10 +48,15 @@ class Expressions:
     def _walk(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Value | None:
         cast = next((at for at, step in enumerate(steps) if step.text in scope.rules.casts and _is_call(steps, at)), -1)
         begin = cast + 2 if cast >= 0 else 1
-        value = self._cast_to(scope, steps[cast + 1]) if cast >= 0 else self._first(scope, steps, position)
+        if cast < 0 and (inside := self._made_wrapper(scope, steps)) is not None:
+            value, begin = self.evaluate(scope, inside, position), 3
+        else:
+            value = self._cast_to(scope, steps[cast + 1]) if cast >= 0 else self._first(scope, steps, position)
         if value is None and scope.rules.flat:
             value, begin = self._module_spelt_out(scope, steps)
         for number, step in enumerate(steps[begin:], begin):
+            if self._keeps(scope, value, steps, number):
+                continue
             if value is None or isinstance(value, Local | Outside):
                 return value
             if isinstance(value, Parent) and step.kind == "call":
@@ -62,6 +68,22 @@ class Expressions:
             else:
                 value = self.call_result(value) if step.kind == "call" else self.element(value)
         return value
+
+    def _made_wrapper(self, scope: FileScope, steps: list[ExpressionStep]) -> list[ExpressionStep] | None:
+        """What is put into a wrapper where one is made, or copied: the argument of `Arc::new(…)`."""
+        if len(steps) < 3 or steps[0].text not in scope.rules.wrappers or [each.kind for each in steps[:3]] != _MADE:
+            return None
+        start, end = steps[2].start + 1, steps[2].start + 1 + len(steps[2].text)
+        return scope.source.steps(scope.source.code, start, end)
+
+    def _keeps(self, scope: FileScope, value: Value | None, steps: list[ExpressionStep], number: int) -> bool:
+        """Whether a step leaves a value what it is: the name of what takes it out of a wrapper, and the call of it."""
+        if not isinstance(value, Instance) or not scope.rules.keeps:
+            return False
+        named = steps[number] if steps[number].kind == "name" else steps[number - 1]
+        if steps[number].kind not in ("name", "call") or named.text not in scope.rules.keeps:
+            return False
+        return not isinstance(self._engine.members.of(value, named.text), Definition)
 
     def _module_spelt_out(self, scope: FileScope, steps: list[ExpressionStep]) -> tuple[Value | None, int]:
         """A module that is imported and then named by its whole path, and how many steps that are."""

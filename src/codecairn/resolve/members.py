@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from codecairn.names.qualified import module_of, parts
+from codecairn.names.qualified import last_part, module_of, parts
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.generation import ASKED_FIRST
@@ -153,6 +153,16 @@ class Members:
             if self._engine.modules.is_beside(scope.row, row):
                 other = self._engine.scope(row.id)
                 if other.owner_path(each) == symbol.path:
+                    return Definition(row.id, each.number)
+        return self._added_elsewhere(definition, symbol, name) if scope.rules.imports == "crate" else None
+
+    def _added_elsewhere(self, definition: Definition, symbol: SymbolRow, name: str) -> Definition | None:
+        """A member that another file adds to a type it imports."""
+        for row, each in self._engine.definitions_named(name):
+            owner = each.path[: -len(name)].rstrip(":")
+            if row.id != definition.file and each.parent < 0 and last_part(owner) == symbol.name:
+                other = self._engine.scope(row.id)
+                if self._engine.names.type_at(other, owner) == definition:
                     return Definition(row.id, each.number)
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from posixpath import commonpath
 
-from codecairn.names.qualified import last_part
+from codecairn.names.qualified import last_part, parts
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope, Variable
@@ -25,6 +25,9 @@ from codecairn.store.view import FileRow
 _LOOP = re.compile(r"(?:[ \t]*,[ \t]*[\w$*]+)*\)?[ \t]*(?:\bin\b|\bof\b|:?=[ \t]*range\b)[ \t]+")
 _GIVEN = re.compile(r"[ \t]*(?::[^=\n]+?)?(?:,[ \t]*\w+[ \t]*)*:?=(?![=>])\s*")
 _AS = re.compile(r"\bas\s+\(?$")
+_UNWRAPPED = re.compile(r"\s*\)\s*=(?![=>])\s*")
+_HEAD = 1_000
+"""Bytes of the head of a definition in which a type parameter's bounds are looked for."""
 _TAKEN = re.compile(r"[}\]]\s*=(?![=>])\s*")
 
 
@@ -42,6 +45,8 @@ class Names:
         self, scope: FileScope, name: str, position: int, wants: str = "any", *, reads: bool = True
     ) -> tuple[Value | None, Resolver]:
         """What a bare name means at a position; with `reads`, of a variable what it holds, else only that it is one."""
+        if scope.rules.macros and scope.is_macro(name, position):
+            return self._macro(scope, name), "qualified"
         inner = self._innermost(scope, name, position, wants, reads=reads)
         if inner is not None:
             return inner
@@ -65,6 +70,14 @@ class Names:
             if len({symbol.path for _, symbol in tops}) == 1:
                 return self.first_seen(scope, tops), "unique_name"
         return None, "same_file"
+
+    def _macro(self, scope: FileScope, name: str) -> Definition | None:
+        """The macro of a name, the nearest of several: they are seen from wherever their file is part of the program."""
+        found = [
+            each for each in self._engine.definitions_named(name)
+            if each[0].language == scope.row.language and each[1].signature.startswith(scope.rules.macro)
+        ]  # fmt: skip
+        return self.first_seen(scope, found) if found else None
 
     def _of_imported_type(self, scope: FileScope, name: str) -> Definition | None:
         """A constructor, a field or a class's own function that comes with a type which is imported by its name."""
@@ -190,16 +203,24 @@ class Names:
     def _declaration_at(self, scope: FileScope, name: str, variable: Variable) -> Value | None:
         position = variable.position
         if variable.kind == "generic":
-            constraint = re.compile(r"[\w$]+\s+extends\s+([^,>=?]+)").match(scope.source.code, position)
-            return self._engine.types.value(scope, constraint[1], position) if constraint else LOCAL
+            return self._bound(scope, name, variable)
         line = scope.source.line_of(position)
         for each in scope.bindings.get(name, ()):
-            if each.line == line:
+            if each.line == line and parts(each.type)[:1] not in scope.made_wrappers:
                 if self._is_variadic(scope, name, position):
                     return Elements(each.type, scope.row.id, position)
                 value = self._engine.types.value(scope, each.type, position)
                 return self._enter(value) if _AS.search(scope.source.code, max(0, position - 20), position) else value
         return self.assigned_value(scope, name, position)
+
+    def _bound(self, scope: FileScope, name: str, parameter: Variable) -> Value | None:
+        """What the types that a type parameter stands for have in common, where that is told."""
+        code, position = scope.source.code, parameter.position
+        bound = scope.compiled.bounds.match(code, position)
+        if bound is None and scope.rules.where:
+            further = re.compile(scope.rules.where.replace("NAME", re.escape(name)))
+            bound = further.search(code, position, min(parameter.span.end, position + _HEAD))
+        return (self._engine.types.value(scope, bound[1], position) or LOCAL) if bound else LOCAL
 
     def _is_variadic(self, scope: FileScope, name: str, position: int) -> bool:
         code = scope.source.code
@@ -229,6 +250,9 @@ class Names:
             value = self._engine.expressions.evaluate(scope, scope.source.expression(taken.end()), taken.end())
             return self._engine.expressions.attribute(value, name, is_called=False) if value is not None else LOCAL
         match = _GIVEN.match(code, position + len(name))
+        wrapped = scope.compiled.wrapped
+        if match is None and wrapped is not None and wrapped.search(code, max(0, position - 40), position):
+            match = _UNWRAPPED.match(code, position + len(name))
         if match is None:
             return LOCAL
         start = match.end()

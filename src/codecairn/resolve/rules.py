@@ -23,6 +23,8 @@ class CompiledRules:
     variable: re.Pattern[str] | None
     passed_on: re.Pattern[str] | None
     hidden: re.Pattern[str] | None
+    wrapped: re.Pattern[str] | None
+    bounds: re.Pattern[str]
     narrowing: re.Pattern[str] | None
     before_quoted: re.Pattern[str]
     blocks: tuple[re.Pattern[str], ...]
@@ -40,7 +42,8 @@ def rules_of(language: str) -> CompiledRules:
         rules, re.compile("|".join(rules.opaque)), re.compile(rules.word),
         re.compile(rules.head) if rules.head else None, re.compile(rules.keys),
         re.compile(rules.first), _compile_given(rules.called), _compile_given(rules.variable),
-        _compile_given(rules.passed_on), _compile_given(rules.hidden),
+        _compile_given(rules.passed_on), _compile_given(rules.hidden), _compile_given(rules.wrapped),
+        re.compile(rules.bounds),
         re.compile(rules.narrowing) if rules.narrowing else None, re.compile(f"(?:{rules.quoted})$"),
         *map(_compile_marked, (rules.blocks, rules.parameters, rules.taken_apart, rules.expressions, rules.generics)),
     )  # fmt: skip

@@ -114,6 +114,11 @@ class FileScope:
         parent = self.symbols[symbol.parent]
         return parent.kind == "class" or (parent.kind in TYPES and symbol.kind in ("const", "field"))
 
+    @cached_property
+    def made_wrappers(self) -> frozenset[tuple[str, ...]]:
+        """How what makes a wrapper begins: it tells less of a variable than what is put into it."""
+        return frozenset((each,) for each in self.rules.wrappers)
+
     def local_name(self, each: Import) -> str:
         if each.alias:
             return each.alias
@@ -159,7 +164,7 @@ class FileScope:
         rules = self.rules
         return (
             name in self.symbols_by_name or name in self.imports or bool(self.wildcards) or rules.implicit_members
-            or rules.shares != "file" or rules.flat
+            or rules.shares != "file" or rules.flat or bool(rules.macros)
         )  # fmt: skip
 
     def suits(self, symbol: SymbolRow, wants: str) -> bool:
@@ -374,6 +379,11 @@ class FileScope:
             found = self.source.around(self.name_at(symbol), "{") or self.whole
             self._blocks[symbol.number] = found
         return self._blocks[symbol.number]
+
+    def is_macro(self, name: str, position: int) -> bool:
+        """Whether a name is followed by what makes it a macro's, and not by an inequality."""
+        end = position + len(name) + len(self.rules.macros)
+        return self.source.code.startswith(self.rules.macros, position + len(name)) and self.source.code[end : end + 1] != "="
 
     def is_key(self, name: str, position: int) -> bool:
         """Whether a name only labels a value here."""
