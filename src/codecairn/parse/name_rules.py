@@ -7,6 +7,9 @@ the name looked for, captured as `n`.
                   (below the module that the manifest names), "crate", "package" (declared in the files), "include"
                   (a file), or "none"
     reexports     true where what a file imports can be imported from it
+    passed_on     an expression for the stretch that names what a file passes on of what it imports; all without one
+    hidden        an expression for names that an import of everything leaves out, from where the import begins
+    flat          true where constructors, fields and what a class declares are seen as what stands beside their type is
     prefix        an expression for what an include may write before the path of a file
     manifest      the file that says where modules are; `manifest_name` the expression for the module's name in it
     roots         folders below those around a file from which absolute imports may start
@@ -16,12 +19,15 @@ the name looked for, captured as `n`.
     shares        whose top-level names are seen without an import: those of the "file", its "folder", its "package" or
                   "all"
     global_functions  true where functions without a package are seen in every package
-    namespaces    true where any file may add to a namespace, and names are found by their path
+    namespaces    true where names are found by their path, whichever file holds them: any file may add to a namespace;
+                  `closed` where each is written in one place, so that one which the project has nowhere is a library's;
+                  `first` an expression for a path's first part
     libraries     namespaces and names without an import that are no project's
     headers       endings of files in which a function without a body is a declaration; `stubs` of files that hold
                   nothing but declarations
     abstract      types that make the types below them interfaces
-    opaque        expressions for comments and strings; `word` one for a name
+    opaque        expressions for comments and strings; `word` one for a name, `ends` the signs it may end with;
+                  `variable` one for how a variable begins
     selves        names for the instance inside a method; `classes` for its type, `supers` for what that extends
     itself        how the type around is written, which is the file's own outside of all others
     sigils        what a name may begin with, and is then another one; where `@` is a decorator's it is none
@@ -40,12 +46,20 @@ the name looked for, captured as `n`.
     package_objects  true where an object of a package's name holds more of its names, and objects are modules
     implicit_members  true where members are seen without a receiver
     extensions    true where any file may add members to a type
+    called        an expression for what follows a name that means a function even where a variable has the name
+    literal       what makes the name behind it a value of the language's own
     guesses       true where the only member of a name is taken for the one meant if nothing is known of the receiver;
                   `library_members` names, apart by space, that values of the language's own have as well: those are
                   taken so only where the receiver is called as the type is
     dynamic       members that make others while the program runs; "*" where any type may get some
     primitives    types of the language itself that no definition of the name replaces
     wrappers      generic types that stand for their (last) argument; `values` those whose elements are of it
+    keeps         members that give what they are called on, where its type has no such member: what takes a value out
+                  of a wrapper, or copies it; `wrapped` an expression for what stands before a name in a pattern that
+                  takes it out of one
+    bounds        an expression that begins at a type parameter and tells what its types have to be; `where` one for
+                  the name, `NAME`, further down in the head of its definition
+    macros        what follows a macro's name, which means no function; `macro` how the signature of one begins
     casts         functions whose first argument is the type of their result
     narrowing     an expression for a test of a type: its groups are the tested expression and the type
     quoted        an expression for what stands before a string that is a type
@@ -80,6 +94,9 @@ _TYPE = r"[\w>\]?*&]" + "".join(rf"(?<!\b{word})" for word in _NO_TYPE) + r"\s+[
 class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     imports: Literal["dotted", "path", "folder", "crate", "package", "include", "none"] = "none"
     reexports: bool = False
+    passed_on: str = ""
+    hidden: str = ""
+    flat: bool = False
     prefix: str = ""
     manifest: str = ""
     manifest_name: str = ""
@@ -92,6 +109,8 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     global_functions: bool = False
     namespaces: bool = False
     libraries: frozenset[str] = frozenset()
+    closed: bool = False
+    first: str = r"\w+\s*::"
     headers: tuple[str, ...] = ()
     stubs: tuple[str, ...] = ()
     abstract: frozenset[str] = frozenset()
@@ -99,6 +118,8 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
         r"//[^\n]*", r"/\*[\s\S]*?\*/", r'"(?:\\.|[^"\\\n])*"', r"'(?:\\[^\n]{1,10}?|[^'\\\n])'",
     )  # fmt: skip
     word: str = r"[A-Za-z_\x80-\xff][\w\x80-\xff]*"
+    ends: str = ""
+    variable: str = ""
     selves: frozenset[str] = frozenset({"this", "self"})
     classes: frozenset[str] = frozenset()
     supers: frozenset[str] = frozenset({"super"})
@@ -124,12 +145,20 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     package_objects: bool = False
     implicit_members: bool = True
     extensions: bool = False
+    called: str = ""
+    literal: str = ""
     guesses: bool = True
     library_members: str = ""
     dynamic: frozenset[str] = frozenset()
     primitives: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()
     values: frozenset[str] = frozenset()
+    keeps: frozenset[str] = frozenset()
+    wrapped: str = ""
+    bounds: str = r"[\w$]+\s+extends\s+([^,>=?]+)"
+    where: str = ""
+    macros: str = ""
+    macro: str = ""
     casts: frozenset[str] = frozenset()
     narrowing: str = ""
     quoted: str = ""

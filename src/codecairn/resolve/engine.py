@@ -36,6 +36,7 @@ from codecairn.resolve.values import (
     Instance,
     Local,
     ModuleFiles,
+    Namespace,
     Outside,
     Parent,
     Value,
@@ -105,10 +106,11 @@ class Engine(Questions):
             return self._unbound(scope, site, _RECEIVER)
         if site.kind not in ("extends", "implements") and scope.is_key(site.name, position):
             return FOREIGN
-        wants = self._wants(scope, site, position)
+        wants = "function" if self._is_function(scope, site, position) else self._wants(scope, site, position)
         value, resolver = self.names.lookup(scope, site.name, position, wants, reads=False)
         if value is None and scope.rules.splits_types and site.name not in scope.rules.primitives:
             value, resolver = self.names.lookup(scope, site.name, position, reads=False)
+        value = self._opened(value)
         if isinstance(value, Definition):
             return BoundSite(value, resolver)
         if value is None:
@@ -132,6 +134,16 @@ class Engine(Questions):
         if isinstance(value, Definition):
             return BoundSite(value, "qualified")
         return self._unbound(scope, site, _NO_DEFINITION) if value is None else FOREIGN
+    def _is_function(self, scope: FileScope, site: Site, position: int) -> bool:
+        """Whether no variable can be meant, in the languages where what is called is none."""
+        called = scope.compiled.called
+        if called is None:
+            return False
+        return site.kind == "calls" or called.match(scope.source.code, position + len(site.name)) is not None
+
+    def _opened(self, value: Value | None) -> Value | None:
+        """What opens a namespace, where one definition does."""
+        return (self.namespaces.opening(value) or value) if isinstance(value, Namespace) else value
 
     def _unbound(self, scope: FileScope, site: Site, reason: BoundSite) -> BoundSite:
         """Not bound, for a reason; known to be something else where nothing in the project has the name, or it is a
@@ -150,7 +162,7 @@ class Engine(Questions):
     def _bind_import(self, scope: FileScope, site: Site) -> BoundSite:
         near = [each for each in scope.imports_of(site.name) if each.line <= site.line]
         for each in sorted(near, key=lambda each: -each.line):
-            value = self.members.import_value(scope, each)
+            value = self._opened(self.members.import_value(scope, each))
             if isinstance(value, Definition):
                 return BoundSite(value, "import")
             if value is not None:
@@ -164,9 +176,9 @@ class Engine(Questions):
             return BoundSite(found, "receiver_type")
         if value is None or isinstance(value, Local):
             return self._by_unique_name(scope, site, steps)
-        found = self.members.of(value, site.name, self._wants(scope, site, position, steps[0].start))
+        found = self._opened(self.members.of(value, site.name, self._wants(scope, site, position, steps[0].start)))
         if isinstance(found, Definition):
-            is_module = isinstance(value, ModuleFiles) or (
+            is_module = isinstance(value, ModuleFiles | Namespace) or (
                 isinstance(value, Definition) and self.symbol(value).kind in TYPES | {"module"}
             )
             return BoundSite(found, "qualified" if is_module else "receiver_type")

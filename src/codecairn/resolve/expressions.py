@@ -36,6 +36,7 @@ _ELEMENT = frozenset({"get", "pop", "popleft", "setdefault", "at", "find", "shif
 _RETURN = re.compile(r"\b(?:return|yield)\b[ \t]+")
 _TYPE_NAME = re.compile(r"[A-Z]\w*[a-z]")
 _MOST_PASSED_ON = 3
+_MADE = ["name", "name", "call"]
 _NARROWED_WITHIN = 1500
 """Bytes after a test of a type in which it is taken to hold."""
 
@@ -52,13 +53,18 @@ class Expressions:
 
     def _walk(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Value | None:
         cast = next((at for at, step in enumerate(steps) if step.text in scope.rules.casts and _is_call(steps, at)), -1)
-        if cast < 0 and steps[0].text in scope.rules.requires and _is_call(steps, 0):
-            value, start = self._required(scope, steps[1]), 2
-        elif cast >= 0:
-            value, start = self._cast_to(scope, steps[cast + 1]), cast + 2
+        begin = cast + 2 if cast >= 0 else 1
+        if cast < 0 and (inside := self._made_wrapper(scope, steps)) is not None:
+            value, begin = self.evaluate(scope, inside, position), 3
+        elif cast < 0 and steps[0].text in scope.rules.requires and _is_call(steps, 0):
+            value, begin = self._required(scope, steps[1]), 2
         else:
-            value, start = self._first(scope, steps, position), 1
-        for number, step in enumerate(steps[start:], start):
+            value = self._cast_to(scope, steps[cast + 1]) if cast >= 0 else self._first(scope, steps, position)
+        if value is None and scope.rules.flat:
+            value, begin = self._module_spelt_out(scope, steps)
+        for number, step in enumerate(steps[begin:], begin):
+            if self._keeps(scope, value, steps, number):
+                continue
             if value is None or isinstance(value, Local):
                 return value
             if isinstance(value, Outside):
@@ -73,6 +79,30 @@ class Expressions:
                 value = self.call_result(value) if step.kind == "call" else self.element(value)
         return value
 
+    def _made_wrapper(self, scope: FileScope, steps: list[ExpressionStep]) -> list[ExpressionStep] | None:
+        """What is put into a wrapper where one is made, or copied: the argument of `Arc::new(…)`."""
+        if len(steps) < 3 or steps[0].text not in scope.rules.wrappers or [each.kind for each in steps[:3]] != _MADE:
+            return None
+        start, end = steps[2].start + 1, steps[2].start + 1 + len(steps[2].text)
+        return scope.source.steps(scope.source.code, start, end)
+
+    def _keeps(self, scope: FileScope, value: Value | None, steps: list[ExpressionStep], number: int) -> bool:
+        """Whether a step leaves a value what it is: the name of what takes it out of a wrapper, and the call of it."""
+        if not isinstance(value, Instance) or not scope.rules.keeps:
+            return False
+        named = steps[number] if steps[number].kind == "name" else steps[number - 1]
+        if steps[number].kind not in ("name", "call") or named.text not in scope.rules.keeps:
+            return False
+        return not isinstance(self._engine.members.of(value, named.text), Definition)
+
+    def _module_spelt_out(self, scope: FileScope, steps: list[ExpressionStep]) -> tuple[Value | None, int]:
+        """A module that is imported and then named by its whole path, and how many steps that are."""
+        for end in range(len(steps), 0, -1):
+            path = ".".join(step.text for step in steps[:end])
+            if any(each.module == path for each in scope.all_imports):
+                return self._engine.modules.find(scope.row, path) or OUTSIDE, end
+        return (OUTSIDE if steps[0].text in scope.rules.libraries else None), 1
+
     def _first(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Value | None:
         first, rules = steps[0], scope.rules
         if first.kind == "literal":
@@ -82,7 +112,11 @@ class Expressions:
             return self.evaluate(scope, inner, position) if inner else self._cast(scope, first, position)
         if first.kind != "name":
             return None
+        if rules.literal and scope.source.text.startswith(rules.literal, first.start - len(rules.literal)):
+            return OUTSIDE
         if first.text in rules.selves | rules.classes | rules.supers:
+            if rules.closed:
+                return self._engine.namespaces.around(scope, first.start)
             mine = self._engine.names.me(scope, first.start)
             if mine is not None:
                 if first.text in rules.supers:
@@ -95,7 +129,7 @@ class Expressions:
         value, _ = self._engine.names.lookup(scope, first.text, first.start, "value")
         if value is None and rules.splits_types:
             value, _ = self._engine.names.lookup(scope, first.text, first.start, "any")
-        if value is None and rules.namespaces and scope.source.code.startswith("::", first.start + len(first.text)):
+        if value is None and rules.namespaces and scope.compiled.first.match(scope.source.code, first.start):
             return Namespace((first.text,), scope.row.id)
         if value is None and self._is_foreign(scope, first.text):
             return OUTSIDE
@@ -208,8 +242,10 @@ class Expressions:
         if self._is_imported_property(scope, decorator):
             return True
         maker = self._engine.names.lookup(scope, decorator, 0)[0] if decorator.isidentifier() else None
-        is_type = isinstance(maker, Definition) and self._engine.symbol(maker).kind in TYPES
-        return is_type and isinstance(self._engine.members.of(maker, "__get__"), Definition)
+        if not isinstance(maker, Definition):
+            return False
+        is_type = self._engine.symbol(maker).kind in TYPES
+        return is_type and isinstance(self._engine.members.of_type(maker, "__get__"), Definition)
 
     def _is_imported_property(self, scope: FileScope, name: str, depth: int = 0) -> bool:
         """Whether a name is an import's for something that is called a property where it comes from."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from codecairn.names.qualified import module_of, parts
+from codecairn.names.qualified import last_part, module_of, parts
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.generation import ASKED_FIRST
@@ -151,6 +151,16 @@ class Members:
                 other = self._engine.scope(row.id)
                 if other.owner_path(each) == symbol.path:
                     return Definition(row.id, each.number)
+        return self._added_elsewhere(definition, symbol, name) if scope.rules.imports == "crate" else None
+
+    def _added_elsewhere(self, definition: Definition, symbol: SymbolRow, name: str) -> Definition | None:
+        """A member that another file adds to a type it imports."""
+        for row, each in self._engine.definitions_named(name):
+            owner = each.path[: -len(name)].rstrip(":")
+            if row.id != definition.file and each.parent < 0 and last_part(owner) == symbol.name:
+                other = self._engine.scope(row.id)
+                if self._engine.names.type_at(other, owner) == definition:
+                    return Definition(row.id, each.number)
         return None
 
     def _extension(self, scope: FileScope, symbol: SymbolRow, name: str) -> Definition | None:
@@ -225,7 +235,8 @@ class Members:
     def top(self, scope: FileScope, name: str, wants: str = "any") -> Definition | None:
         for symbol in scope.symbols_by_name.get(name, ()):
             owner = scope.owner_path(symbol)
-            if symbol.parent < 0 and (not owner or owner == scope.row.package) and scope.suits(symbol, wants):
+            is_top = symbol.parent < 0 and (not owner or owner == scope.row.package)
+            if (is_top or scope.is_flat(symbol)) and scope.suits(symbol, wants):
                 return Definition(scope.row.id, symbol.number)
         return None
 
@@ -244,10 +255,12 @@ class Members:
             if not rules_of(self._engine.known.rows[file].language).rules.reexports:
                 continue
             scope = self._engine.scope(file)
-            for each in scope.imports.get(name, ()):
-                if (value := self.import_value(scope, each, wants)) is not None:
+            for each in scope.imports.get(name, ()) if name else ():
+                if scope.passes_on(each, name) and (value := self.import_value(scope, each, wants)) is not None:
                     return value
             for each in scope.wildcards:
+                if scope.hides(each, name) or not scope.passes_on(each, name):
+                    continue
                 inner = self._engine.modules.find(scope.row, each.module)
                 if inner is not None and inner != module and (value := self.export(inner, name, wants)) is not None:
                     return value
@@ -284,6 +297,9 @@ class Members:
         if scope.rules.namespaces and (each.name or each.alias):
             namespace = Namespace(parts(each.module), scope.row.id)
             return self._engine.namespaces.member(namespace, each.name) if each.name else namespace
+        if not each.name and scope.rules.closed:
+            path = parts(each.module)
+            return Namespace(path, scope.row.id) if len(path) == 1 else None
         if not each.name:
             if scope.rules.path_mark and module is None:
                 return self._engine.package_paths.value(scope, scope.rules.path_mark + each.module, wants)

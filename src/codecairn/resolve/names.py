@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from posixpath import commonpath
 
-from codecairn.names.qualified import last_part
+from codecairn.names.qualified import last_part, parts
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, HOLDERS, TYPES
 from codecairn.resolve.documented import local_type
@@ -35,6 +35,9 @@ _ANONYMOUS = re.compile(
 _HEAD_WITHIN = 200
 _MOST_BRACES = 6
 _AS = re.compile(r"\bas\s+\(?$")
+_UNWRAPPED = re.compile(r"\s*\)\s*=(?![=>])\s*")
+_HEAD = 1_000
+"""Bytes of the head of a definition in which a type parameter's bounds are looked for."""
 _TAKEN = re.compile(r"[}\]]\s*=(?![=>])\s*")
 
 
@@ -54,6 +57,8 @@ class Names:
         """What a bare name means at a position; with `reads`, of a variable what it holds, else only that it is one."""
         if scope.rules.path_mark and scope.rules.path_mark in name:
             return self._engine.package_paths.value(scope, name, wants), "qualified"
+        if scope.rules.macros and scope.is_macro(name, position):
+            return self._macro(scope, name), "qualified"
         inner = self._innermost(scope, name, position, wants, reads=reads)
         if inner is not None:
             return inner
@@ -62,12 +67,14 @@ class Names:
         for row in self._engine.beside(scope, name):
             if (found := self._engine.members.top(self._engine.scope(row.id), name, wants)) is not None:
                 return found, "qualified"
-        if (value := self._imported_with_all(scope, name, wants)) is not None:
+        if (value := self._imported_with_all(scope, name, position, wants)) is not None:
             return value, "import"
         if scope.rules.namespaces and (value := self._engine.namespaces.visible(scope, name, position)) is not None:
             return value, "qualified"
         if (found := self._unpackaged(scope, name)) is not None:
             return found, "qualified"
+        if scope.rules.flat and (value := self._of_imported_type(scope, name)) is not None:
+            return value, "import"
         if scope.rules.shares == "all":
             tops = [(row, symbol) for row, symbol in self._engine.definitions_named(name)
                     if row.language == scope.row.language and symbol.kind not in ("field",)]  # fmt: skip
@@ -75,10 +82,12 @@ class Names:
                 return self.first_seen(scope, tops), "unique_name"
         return None, "same_file"
 
-    def _imported_with_all(self, scope: FileScope, name: str, wants: str) -> Value | None:
+    def _imported_with_all(self, scope: FileScope, name: str, position: int, wants: str) -> Value | None:
         """What has a name in the modules and types from which a file imports everything."""
         own = [Import(scope.row.package, "*", "", 1, exported=False)] if scope.rules.package_objects else []
         for each in [*own, *scope.wildcards] if not scope.rules.namespaces else ():
+            if scope.hides(each, name) and scope.source.line_of(position) != each.line:
+                continue
             module = self._engine.modules.find(scope.row, each.module)
             if module is not None and (value := self._engine.members.export(module, name, wants)) is not None:
                 return value
@@ -108,6 +117,26 @@ class Names:
         steps = scope.source.steps(each.module, 0, len(each.module))
         at = scope.source.position(each.line, 0)
         return self._engine.expressions.evaluate(scope, [step._replace(start=at) for step in steps], at)
+
+    def _macro(self, scope: FileScope, name: str) -> Definition | None:
+        """The macro of a name, the nearest of several: they are seen from wherever their file is part of the program."""
+        found = [
+            each for each in self._engine.definitions_named(name)
+            if each[0].language == scope.row.language and each[1].signature.startswith(scope.rules.macro)
+        ]  # fmt: skip
+        return self.first_seen(scope, found) if found else None
+
+    def _of_imported_type(self, scope: FileScope, name: str) -> Definition | None:
+        """A constructor, a field or a class's own function that comes with a type which is imported by its name."""
+        for row, symbol in self._engine.definitions_named(name):
+            other = self._engine.scope(row.id) if row.language == scope.row.language else None
+            if other is None or not other.is_flat(symbol):
+                continue
+            owner = Definition(row.id, symbol.parent)
+            for each in scope.imports.get(other.symbols[symbol.parent].name, ()):
+                if self._engine.members.import_value(scope, each) == owner:
+                    return Definition(row.id, symbol.number)
+        return None
 
     def first_seen(self, scope: FileScope, tops: list[tuple[FileRow, SymbolRow]]) -> Definition:
         """Of definitions of one path, that of a file which is imported, else the nearest by folders, else the first by
@@ -143,6 +172,8 @@ class Names:
                     best, found = (size, 0), (either([found[0] if found and is_rival else None, value]), "import")
         if found is not None and scope.rules.scopes == "indent" and scope.symbol_at(position) is None:
             return found  # outside functions nothing hides what a module has
+        if wants == "function":
+            return found
         variables = [each for each in scope.variables(name) if wants == "any" or not scope.rules.splits_types
                      or (each.kind == "generic") == (wants == "type")]  # fmt: skip
         if any(each.position == position and (each.kind != "block" or found is None) for each in variables):
@@ -177,6 +208,8 @@ class Names:
     def _visible(self, scope: FileScope, symbol: SymbolRow, position: int) -> int | None:
         """How large the scope is in which a definition is seen by its bare name; None where it is not."""
         owner = scope.owner_path(symbol)
+        if scope.is_flat(symbol):
+            return scope.whole.size
         if symbol.parent < 0:
             if owner and owner != scope.row.package:
                 return None
@@ -200,8 +233,8 @@ class Names:
     def _implicit(self, scope: FileScope, name: str, position: int) -> Definition | None:
         if not self._engine.definitions_named(name):
             return None
-        if (found := self._of_anonymous(scope, name, position)) is not None:
-            return found
+        if (made := self._of_anonymous(scope, name, position)) is not None:
+            return made
         inner = scope.symbol_at(position, HOLDERS | CALLABLE)
         for symbol in scope.around(inner.number) if inner else ():
             type_ = self._type_of_scope(scope, symbol)
@@ -239,15 +272,14 @@ class Names:
     def _declaration_at(self, scope: FileScope, name: str, variable: Variable) -> Value | None:
         position = variable.position
         if variable.kind == "generic":
-            constraint = re.compile(r"[\w$]+\s+extends\s+([^,>=?]+)").match(scope.source.code, position)
-            return self._engine.types.value(scope, constraint[1], position) if constraint else LOCAL
+            return self._bound(scope, name, variable)
         line = scope.source.line_of(position)
         if scope.rules.scopes == "indent" and _CALLED.match(scope.source.code, position + len(name)) is not None:
             value = self.assigned_value(scope, name, position)
             if value is not None and not isinstance(value, Local):
                 return value
         for each in scope.bindings.get(name, ()):
-            if each.line == line:
+            if each.line == line and parts(each.type)[:1] not in scope.made_wrappers:
                 if self._is_variadic(scope, name, position):
                     return Elements(each.type, scope.row.id, position)
                 value = self._engine.types.value(scope, each.type, position)
@@ -258,6 +290,15 @@ class Names:
         if fixture is not None:
             return self._engine.fixtures.value(fixture)
         return self.assigned_value(scope, name, position)
+
+    def _bound(self, scope: FileScope, name: str, parameter: Variable) -> Value | None:
+        """What the types that a type parameter stands for have in common, where that is told."""
+        code, position = scope.source.code, parameter.position
+        bound = scope.compiled.bounds.match(code, position)
+        if bound is None and scope.rules.where:
+            further = re.compile(scope.rules.where.replace("NAME", re.escape(name)))
+            bound = further.search(code, position, min(parameter.span.end, position + _HEAD))
+        return (self._engine.types.value(scope, bound[1], position) or LOCAL) if bound else LOCAL
 
     def _is_variadic(self, scope: FileScope, name: str, position: int) -> bool:
         code = scope.source.code
@@ -287,6 +328,9 @@ class Names:
             value = self._engine.expressions.evaluate(scope, scope.source.expression(taken.end()), taken.end())
             return self._engine.expressions.attribute(value, name, is_called=False) if value is not None else LOCAL
         match = _GIVEN.match(code, position + len(name))
+        wrapped = scope.compiled.wrapped
+        if match is None and wrapped is not None and wrapped.search(code, max(0, position - 40), position):
+            match = _UNWRAPPED.match(code, position + len(name))
         if match is None:
             return LOCAL
         start = match.end()

@@ -9,7 +9,7 @@ from codecairn.names.lookup import find_exact, worth
 from codecairn.names.qualified import parts, qualified_name
 from codecairn.paths import printable
 from codecairn.resolve.engine import Engine
-from codecairn.resolve.same_definition import Candidate, definition_of, group_one
+from codecairn.resolve.same_definition import Candidate, declarations, definition_of, group_one, home_of
 from codecairn.resolve.values import Definition
 
 _MOST_LISTED = 50
@@ -43,6 +43,10 @@ def meanings(engine: Engine, name: str, path: str | None = None, line: int | Non
     found = _groups(engine, name, path, line)
     if len(found) > MOST_ANSWERED:
         raise _ambiguous(name, found)
+    if path is not None and len(found) == len(found[0]) == 1:
+        asked = definition_of(found[0][0])
+        others = [each for each in declarations(engine, home_of(engine, asked)) if each != asked]
+        return [SymbolMeaning(asked, tuple(others))]
     return [SymbolMeaning(definition_of(first), tuple(map(definition_of, also))) for first, *also in found]
 
 

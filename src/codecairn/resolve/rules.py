@@ -18,6 +18,13 @@ class CompiledRules:
     word: re.Pattern[str]
     head: re.Pattern[str] | None
     keys: re.Pattern[str]
+    first: re.Pattern[str]
+    called: re.Pattern[str] | None
+    variable: re.Pattern[str] | None
+    passed_on: re.Pattern[str] | None
+    hidden: re.Pattern[str] | None
+    wrapped: re.Pattern[str] | None
+    bounds: re.Pattern[str]
     narrowing: re.Pattern[str] | None
     returned: re.Pattern[str] | None
     fixture: re.Pattern[str] | None
@@ -40,15 +47,22 @@ def rules_of(language: str) -> CompiledRules:
         rules=rules,
         opaque=re.compile("|".join(rules.opaque)),
         word=re.compile(rules.word),
-        head=_compile(rules.head),
+        head=_compile_given(rules.head),
         keys=re.compile(rules.keys),
-        narrowing=_compile(rules.narrowing),
+        first=re.compile(rules.first),
+        called=_compile_given(rules.called),
+        variable=_compile_given(rules.variable),
+        passed_on=_compile_given(rules.passed_on),
+        hidden=_compile_given(rules.hidden),
+        wrapped=_compile_given(rules.wrapped),
+        bounds=re.compile(rules.bounds),
+        narrowing=_compile_given(rules.narrowing),
         returned=re.compile(rules.returned, re.MULTILINE) if rules.returned else None,
-        fixture=_compile(rules.fixture),
+        fixture=_compile_given(rules.fixture),
         library_members=frozenset(rules.library_members.split()),
         before_quoted=re.compile(f"(?:{rules.quoted})$"),
-        doc_result=_compile(rules.doc_result),
-        doc_type=_compile(rules.doc_type),
+        doc_result=_compile_given(rules.doc_result),
+        doc_type=_compile_given(rules.doc_type),
         blocks=_compile_marked(rules.blocks),
         parameters=_compile_marked(rules.parameters),
         taken_apart=_compile_marked(rules.taken_apart),
@@ -57,7 +71,7 @@ def rules_of(language: str) -> CompiledRules:
     )
 
 
-def _compile(pattern: str) -> re.Pattern[str] | None:
+def _compile_given(pattern: str) -> re.Pattern[str] | None:
     return re.compile(pattern) if pattern else None
 
 

@@ -45,7 +45,7 @@ class FileScope:
         if language is not None and language.data.within:
             text = language.code(text.encode("utf-8", "replace")).decode("utf-8", "replace")
         self.source = SourceText(
-            text, self.compiled.opaque, self.compiled.word, self.rules.separators, self.rules.sigils
+            text, self.compiled.opaque, self.compiled.word, self.rules.separators, self.rules.sigils, self.rules.ends
         )
         self._links = links
         self.all_imports = links.imports
@@ -58,13 +58,20 @@ class FileScope:
         language = languages().get(self.row.language)
         return language.data.separator if language else "."
 
+    @cached_property
+    def _has_clauses(self) -> bool:
+        """Whether the head of a function may stand in it again, for another clause."""
+        language = languages().get(self.row.language)
+        return language is not None and language.data.clauses
+
     def sites(self, name: str) -> list[Site]:
         return [site for site in self._links.sites() if site.name == name]
 
     def site_at(self, name: str, position: int) -> Site:
         """A name in the code as a use of it, read without the grammar."""
         line, around = self.source.line_of(position), self.symbol_at(position)
-        is_called = self.source.code.startswith("(", position + len(name))
+        is_clause = around is not None and around.name == name and self._has_clauses
+        is_called = self.source.code.startswith("(", position + len(name)) and not is_clause
         has_receiver = self.source.has_separator_before(position)
         return Site(
             "calls" if is_called else "references", name, "()" if has_receiver else "", line,
@@ -83,6 +90,34 @@ class FileScope:
     @cached_property
     def wildcards(self) -> list[Import]:
         return self.imports.get("*", [])
+
+    def passes_on(self, each: Import, name: str) -> bool:
+        """Whether who imports this file has from it what it imports itself under a name."""
+        return self.compiled.passed_on is None or each.exported or name in self._passed_on
+
+    @cached_property
+    def _passed_on(self) -> frozenset[str]:
+        listed = self.compiled.passed_on.search(self.source.code) if self.compiled.passed_on else None
+        return frozenset(self.compiled.word.findall(listed[0])) if listed else frozenset()
+
+    def hides(self, each: Import, name: str) -> bool:
+        """Whether an import of everything leaves a name out."""
+        if self.compiled.hidden is None:
+            return False
+        left_out = self.compiled.hidden.match(self.source.code, self.source.position(each.line, 0))
+        return left_out is not None and name in self.compiled.word.findall(left_out[1])
+
+    def is_flat(self, symbol: SymbolRow) -> bool:
+        """Whether a member is seen as what stands beside its type is."""
+        if not self.rules.flat or symbol.parent < 0:
+            return False
+        parent = self.symbols[symbol.parent]
+        return parent.kind == "class" or (parent.kind in TYPES and symbol.kind in ("const", "field"))
+
+    @cached_property
+    def made_wrappers(self) -> frozenset[tuple[str, ...]]:
+        """How what makes a wrapper begins: it tells less of a variable than what is put into it."""
+        return frozenset((each,) for each in self.rules.wrappers)
 
     def local_name(self, each: Import) -> str:
         if each.alias:
@@ -135,7 +170,7 @@ class FileScope:
         rules = self.rules
         return (
             name in self.symbols_by_name or name in self.imports or bool(self.wildcards) or rules.implicit_members
-            or rules.shares != "file"
+            or rules.shares != "file" or rules.flat or bool(rules.macros)
         )  # fmt: skip
 
     def suits(self, symbol: SymbolRow, wants: str) -> bool:
@@ -184,7 +219,10 @@ class FileScope:
         return self._variables[name]
 
     def _find_variables(self, name: str) -> list[Variable]:
-        places, compiled = self.source.declarable(name), self.compiled
+        compiled = self.compiled
+        if compiled.variable is not None and compiled.variable.match(name) is None:
+            return []
+        places = self.source.declarable(name)
         if not places:
             return []
         text, begins = self.source.mark(places, len(name), self.rules.reach)
@@ -206,11 +244,13 @@ class FileScope:
         }
 
     def _block(self, at: int) -> Variable:
+        if self.rules.scopes == "functions":
+            around = self.symbol_at(at)
+            is_seen = self.compiled.called is not None or self.rules.variable_mark or self.rules.returned
+            outside = self.whole if is_seen else Span(at, at)
+            return Variable(self.span(around) if around else outside, at, "block")
         if self.rules.scopes == "braces":
             return Variable(self.source.around(at, "{") or self.whole, at, "block")
-        if self.rules.scopes == "functions":
-            function = self.symbol_at(at)
-            return Variable(self.span(function) if function else self.whole, at, "block")
         brackets = self.source.around(at)
         before = self.source.code[max(0, at - 200) : at]
         if brackets is not None and "for" in before[-80:].split():
@@ -352,6 +392,11 @@ class FileScope:
             found = self.source.around(self.name_at(symbol), "{") or self.whole
             self._blocks[symbol.number] = found
         return self._blocks[symbol.number]
+
+    def is_macro(self, name: str, position: int) -> bool:
+        """Whether a name is followed by what makes it a macro's, and not by an inequality."""
+        end = position + len(name) + len(self.rules.macros)
+        return self.source.code.startswith(self.rules.macros, position + len(name)) and self.source.code[end : end + 1] != "="
 
     def is_key(self, name: str, position: int) -> bool:
         """Whether a name only labels a value here."""

@@ -49,14 +49,16 @@ class Span(NamedTuple):
 
 class SourceText:
     def __init__(
-        self, text: str, opaque: re.Pattern[str], words: re.Pattern[str], separators: tuple[str, ...], sigils: str
-    ) -> None:
+        self, text: str, opaque: re.Pattern[str], words: re.Pattern[str], separators: tuple[str, ...], sigils: str,
+        ends: str = "",
+    ) -> None:  # fmt: skip
         self.text = text if text.isascii() else text.encode("utf-8", "replace").decode("latin-1")
         self._opaque = opaque
         self._word = words
         self._separators = separators
         self._sigils = sigils
         self._joints = ".?!" if "." in separators else "?!"
+        self._ends = ends
 
     @cached_property
     def starts(self) -> list[int]:
@@ -117,7 +119,7 @@ class SourceText:
     def word(self, name: str, start: int = 0) -> int:
         """Where a whole word first stands at or after a position, or -1."""
         at = self.code.find(name, start)
-        while at >= 0 and not _is_whole(self.code, at, at + len(name)):
+        while at >= 0 and not self._is_whole(self.code, at, at + len(name)):
             at = self.code.find(name, at + 1)
         return at
 
@@ -132,10 +134,16 @@ class SourceText:
         """Where a whole word stands in the text, comments and strings included."""
         found, at = list[int](), self.text.find(name)
         while at >= 0:
-            if _is_whole(self.text, at, at + len(name)):
+            if self._is_whole(self.text, at, at + len(name)):
                 found.append(at)
             at = self.text.find(name, at + len(name))
         return found
+
+    def _is_whole(self, text: str, start: int, end: int) -> bool:
+        if not _is_whole(text, start, end):
+            return False
+        is_longer = text[end : end + 1] in tuple(self._ends) and text[end + 1 : end + 2] != "="
+        return not is_longer and text[start - 1 : start] not in tuple(self._ends.replace("!", "").replace("?", ""))
 
     def is_code(self, name: str, at: int) -> bool:
         """Whether a name that stands here is code, or in the code that a string holds: `"${name}"`."""

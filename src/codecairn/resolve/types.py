@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from codecairn.names.qualified import last_part
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.documented import variable_type
 from codecairn.resolve.questions import Questions
@@ -29,6 +30,7 @@ from codecairn.resolve.values import (
 from codecairn.store.file_version import SymbolRow
 
 _NOTHING = frozenset({"None", "null", "undefined", "void", "never", "unknown", "any", "nil", ""})
+_BEFORE_A_TYPE = re.compile(r"^(?:(?:'\w+|readonly|const|mut|dyn|impl|keyof|final|unique)\s+)+")
 _OWN = frozenset({"Self", "this", "$this", "self", "t.Self", "te.Self", "typing.Self", "static"})
 
 
@@ -79,14 +81,17 @@ class Types:
     def _any_of(self, scope: FileScope, text: str, position: int, me: Definition | None) -> Value | None:
         if "|" in text:
             return either(self._one_type(scope, each, position, me) for each in split(text, "|"))
+        foreign: Value | None = None
         for each in _intersection(text):
-            if (value := self._one_type(scope, each, position, me)) is not None:
+            value = self._one_type(scope, each, position, me)
+            if value is not None and not isinstance(value, Outside):
                 return value
-        return None
+            foreign = foreign or value
+        return foreign
 
     def _one_type(self, scope: FileScope, text: str, position: int, me: Definition | None) -> Value | None:
         text = text.strip().strip("\"'").lstrip("*&?").strip()
-        text = re.sub(r"^(?:readonly|const|mut|dyn|impl|keyof|final|unique)\s+", "", text)
+        text = _BEFORE_A_TYPE.sub("", text)
         if text in _NOTHING:
             return None
         if text == scope.rules.itself or text in _OWN:
@@ -104,7 +109,7 @@ class Types:
         if text.startswith("typeof "):
             return self._type_by_name(scope, text[7:].strip(), position, me, as_value=True)
         base, arguments = _generic(text)
-        last = base.rpartition(".")[2]
+        last = last_part(base)
         if arguments and last in scope.rules.wrappers:
             return self.value(scope, arguments[0], position, me)
         if arguments and last in ("type", "Type"):
@@ -255,6 +260,8 @@ class Types:
 
 
 def _intersection(text: str) -> list[str]:
+    if " + " in text:
+        return split(text, "+")
     return split(text, "&") if "&" in text and not text.startswith("&") else [text]
 
 
@@ -264,16 +271,18 @@ def _arguments(text: str) -> list[str]:
 
 def _generic(text: str) -> tuple[str, list[str]]:
     match = re.match(r"([\w$.:\\]+(?:\(\))?)\s*[<\[](.*)[>\]]$", text, re.DOTALL)
-    return (match[1], _arguments(match[2])) if match else (text, [])
+    return (match[1], [each for each in _arguments(match[2]) if not each.startswith("'")]) if match else (text, [])
 
 
 def _elements(text: str, containers: frozenset[str]) -> str | None:
     """What a container type, as it is written, holds."""
     if text.endswith("[]"):
         return text[:-2].strip("()")
+    if (slice_ := re.fullmatch(r"\[([^\[\];]+)(?:;[^\]]*)?\]", text)) is not None:
+        return slice_[1]
     if (prefix := re.match(r"(?:\[\w*\]|map\[[^\]]+\]|\.\.\.|(?:<-)?chan\s)", text)) is not None:
         return text[prefix.end() :]
     base, arguments = _generic(text)
-    if not arguments or base.rpartition(".")[2] not in containers:
+    if not arguments or last_part(base) not in containers:
         return None
     return next((each for each in reversed(arguments) if each not in ("...", "None")), None)
