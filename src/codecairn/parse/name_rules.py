@@ -52,6 +52,7 @@ the name looked for, captured as `n`.
                   `library_members` names, apart by space, that values of the language's own have as well: those are
                   taken so only where the receiver is called as the type is
     dynamic       members that make others while the program runs; "*" where any type may get some
+    keywords      words of the language that may be names of members or of exports, too, and mean none by themselves
     primitives    types of the language itself that no definition of the name replaces
     wrappers      generic types that stand for their (last) argument; `values` those whose elements are of it
     keeps         members that give what they are called on, where its type has no such member: what takes a value out
@@ -134,7 +135,11 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
         rf"{_TYPE}(?P<n>NAME)\s*(?:=(?![=>])|;|:(?!:))",
         r"(?<![\w.])(?P<n>NAME)\s*:=",
     )
-    parameters: tuple[str, ...] = (r"[(,]\s*(?P<n>NAME)\s*:(?!:)", rf"{_TYPE}(?P<n>NAME)\s*[,)]")
+    parameters: tuple[str, ...] = (
+        r"[(,]\s*(?P<n>NAME)\s*:(?!:)",
+        rf"{_TYPE}(?P<n>NAME)\s*[,)]",
+        r"\.\.\.\s*(?P<n>NAME)\s*[,)]",
+    )
     taken_apart: tuple[str, ...] = ()
     expressions: tuple[str, ...] = (r"(?<![\w.])(?P<n>NAME)\s*[-=]>",)
     generics: tuple[str, ...] = ()
@@ -150,6 +155,7 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     guesses: bool = True
     library_members: str = ""
     dynamic: frozenset[str] = frozenset()
+    keywords: frozenset[str] = frozenset()
     primitives: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()
     values: frozenset[str] = frozenset()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from itertools import takewhile
 
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, TYPES
@@ -62,6 +63,8 @@ class Expressions:
             value = self._cast_to(scope, steps[cast + 1]) if cast >= 0 else self._first(scope, steps, position)
         if value is None and scope.rules.flat:
             value, begin = self._module_spelt_out(scope, steps)
+        elif value is None and scope.rules.imports == "package":
+            value, begin = self._package_spelt_out(scope, steps)
         for number, step in enumerate(steps[begin:], begin):
             if self._keeps(scope, value, steps, number):
                 continue
@@ -103,6 +106,15 @@ class Expressions:
                 return self._engine.modules.find(scope.row, path) or OUTSIDE, end
         return (OUTSIDE if steps[0].text in scope.rules.libraries else None), 1
 
+    def _package_spelt_out(self, scope: FileScope, steps: list[ExpressionStep]) -> tuple[Value | None, int]:
+        """A package that is named by its whole path where it is used, and how many steps that are."""
+        names = list(takewhile(lambda step: step.kind == "name", steps))
+        for end in range(len(names), 0, -1):
+            module = self._engine.modules.find(scope.row, ".".join(step.text for step in names[:end]))
+            if module is not None:
+                return module, end
+        return None, 1
+
     def _first(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Value | None:
         first, rules = steps[0], scope.rules
         if first.kind == "literal":
@@ -117,15 +129,9 @@ class Expressions:
         if first.text in rules.selves | rules.classes | rules.supers:
             if rules.closed:
                 return self._engine.namespaces.around(scope, first.start)
-            mine = self._engine.names.me(scope, first.start)
-            if mine is not None:
-                if first.text in rules.supers:
-                    return Parent(mine)
-                return mine if first.text in rules.classes else Instance(mine)
-            if rules.returned and self._is_of_file(scope, first.start):
-                return self._engine.members.top(scope, scope.returned) or ModuleFiles((scope.row.id,))
-            if first.text in rules.selves | rules.supers:
-                return None
+            mine = self._own(scope, first)
+            if mine is not None or first.text in rules.selves | rules.supers:
+                return mine
         value, _ = self._engine.names.lookup(scope, first.text, first.start, "value")
         if value is None and rules.splits_types:
             value, _ = self._engine.names.lookup(scope, first.text, first.start, "any")
@@ -134,6 +140,17 @@ class Expressions:
         if value is None and self._is_foreign(scope, first.text):
             return OUTSIDE
         return self.read(value) if not _is_call(steps, 0) else value
+
+    def _own(self, scope: FileScope, word: ExpressionStep) -> Value | None:
+        """What a word for the instance, its type or what that extends stands for."""
+        mine, rules = self._engine.names.me(scope, word.start), scope.rules
+        if mine is not None:
+            if word.text in rules.supers:
+                return Parent(mine)
+            return mine if word.text in rules.classes else Instance(mine)
+        if rules.returned and self._is_of_file(scope, word.start):
+            return self._engine.members.top(scope, scope.returned) or ModuleFiles((scope.row.id,))
+        return None
 
     def _is_of_file(self, scope: FileScope, position: int) -> bool:
         """Whether a position is in a method of the table that the file returns, whose members are the file's own."""

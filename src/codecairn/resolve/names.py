@@ -251,7 +251,7 @@ class Names:
             value = self._engine.types.value(scope, head[1], head.start(1)) if head else None
             found = self._engine.members.of(value, name) if isinstance(value, Instance) else None
             if isinstance(found, Definition):
-                return found
+                return self._engine.members.constructed_type(found) or found
             braces, depth = scope.source.around(braces.start, "{"), depth + 1
         return None
 

@@ -20,7 +20,7 @@ from codecairn.resolve.values import by_key
 from codecairn.store.file_version import LinkTable, SymbolRow
 from codecairn.store.view import FileRow
 
-_CONTROL = re.compile(r"\b(?:if|for|while|switch|return|with|elif|in|and|or|not|else|await|typeof|case|throw)\s*$")
+_CONTROL = re.compile(r"\b(?:if|for|while|switch|return|with|in|else|await|typeof|case|throw)\s*$")
 _QUOTED_BEFORE = re.compile(r"([\"'])(?:[\w. |,\[\]]*[. |,\[\]])?$")
 _QUOTED_AFTER = re.compile(r"(?!\w)[\w. |,\[\]]*([\"'])")
 _QUOTED_WITHIN = 120
