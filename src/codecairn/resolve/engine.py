@@ -102,7 +102,7 @@ class Engine(Questions):
         steps = scope.source.receiver(position) if site.qualifier else []
         if steps:
             return self._bind_member(scope, site, position, steps)
-        if site.qualifier:
+        if site.qualifier and scope.source.has_separator_before(position):
             return self._unbound(scope, site, _RECEIVER)
         if site.kind not in ("extends", "implements") and scope.is_key(site.name, position):
             return FOREIGN
