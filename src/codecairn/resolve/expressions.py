@@ -30,7 +30,6 @@ _SAME = frozenset({"values", "copy", "items", "filter", "slice", "reverse", "rev
 _ELEMENT = frozenset({"get", "pop", "popleft", "setdefault", "at", "find", "shift", "first", "last", "next"})
 """What containers call the methods that give a container of the same, or one of what they hold."""
 _RETURN = re.compile(r"\breturn\b[ \t]+")
-_MADE = ["name", "name", "call"]
 _NARROWED_WITHIN = 1500
 """Bytes after a test of a type in which it is taken to hold."""
 
@@ -48,11 +47,12 @@ class Expressions:
     def _walk(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Value | None:
         cast = next((at for at, step in enumerate(steps) if step.text in scope.rules.casts and _is_call(steps, at)), -1)
         begin = cast + 2 if cast >= 0 else 1
-        if cast < 0 and (inside := self._made_wrapper(scope, steps)) is not None:
-            value, begin = self.evaluate(scope, inside, position), 3
+        if cast < 0 and (made := _made_wrapper(scope, steps)):
+            start, end = steps[made].start + 1, steps[made].start + 1 + len(steps[made].text)
+            value, begin = self.evaluate(scope, scope.source.steps(scope.source.code, start, end), position), made + 1
         else:
             value = self._cast_to(scope, steps[cast + 1]) if cast >= 0 else self._first(scope, steps, position)
-        if value is None and scope.rules.flat:
+        if value is None and (scope.rules.flat or scope.rules.imports == "crate"):
             value, begin = self._module_spelt_out(scope, steps)
         for number, step in enumerate(steps[begin:], begin):
             if self._keeps(scope, value, steps, number):
@@ -69,13 +69,6 @@ class Expressions:
                 value = self.call_result(value) if step.kind == "call" else self.element(value)
         return value
 
-    def _made_wrapper(self, scope: FileScope, steps: list[ExpressionStep]) -> list[ExpressionStep] | None:
-        """What is put into a wrapper where one is made, or copied: the argument of `Arc::new(…)`."""
-        if len(steps) < 3 or steps[0].text not in scope.rules.wrappers or [each.kind for each in steps[:3]] != _MADE:
-            return None
-        start, end = steps[2].start + 1, steps[2].start + 1 + len(steps[2].text)
-        return scope.source.steps(scope.source.code, start, end)
-
     def _keeps(self, scope: FileScope, value: Value | None, steps: list[ExpressionStep], number: int) -> bool:
         """Whether a step leaves a value what it is: the name of what takes it out of a wrapper, and the call of it."""
         if not isinstance(value, Instance) or not scope.rules.keeps:
@@ -87,10 +80,24 @@ class Expressions:
 
     def _module_spelt_out(self, scope: FileScope, steps: list[ExpressionStep]) -> tuple[Value | None, int]:
         """A module that is imported and then named by its whole path, and how many steps that are."""
+        names = [step.text for step in steps]
+        if not scope.rules.flat:
+            return self._module_of_crate(scope, steps)
         for end in range(len(steps), 0, -1):
-            path = ".".join(step.text for step in steps[:end])
+            path = ".".join(names[:end])
             if any(each.module == path for each in scope.all_imports):
                 return self._engine.modules.find(scope.row, path) or OUTSIDE, end
+        return (OUTSIDE if steps[0].text in scope.rules.libraries else None), 1
+
+    def _module_of_crate(self, scope: FileScope, steps: list[ExpressionStep]) -> tuple[Value | None, int]:
+        """The module that a path begins with, the longest there is: of this crate, or of another in the project."""
+        code, end = scope.source.code, 0
+        while end < len(steps) and code.startswith("::", steps[end].start + len(steps[end].text)):
+            end += 1
+        for last in range(end, 0, -1):
+            path = scope.path_from(steps[0].start, [step.text for step in steps[:last]])
+            if (module := self._engine.modules.find(scope.row, path)) is not None:
+                return module, last
         return (OUTSIDE if steps[0].text in scope.rules.libraries else None), 1
 
     def _first(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Value | None:
@@ -178,7 +185,9 @@ class Expressions:
                 value.type, value.file, value.position, value.me)  # fmt: skip
         found = self._engine.members.of(value, name)
         if not isinstance(found, Definition):
-            return found
+            return None if isinstance(found, Outside) and self._is_partly_known(value) else found
+        if self._engine.scope(found.file).rules.fields_apart:
+            found = self._engine.members.namesake(found, is_called=is_called)
         symbol = self._engine.symbol(found)
         if symbol.kind in VARIABLES:
             return self._engine.types.type_of(found, _owner(value))
@@ -187,6 +196,11 @@ class Expressions:
         if symbol.kind in CALLABLE and is_called and symbol.returns:
             return FunctionValue(symbol.returns, found.file, self.inside(found), _owner(value))
         return found if is_called else self.read(found)
+
+    def _is_partly_known(self, value: Value) -> bool:
+        """Whether a value is of a type of the project's, which may have members that are not seen here."""
+        owner = _owner(value)
+        return owner is not None and not self._engine.scope(owner.file).rules.guesses
 
     def _is_property(self, definition: Definition) -> bool:
         scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
@@ -269,6 +283,15 @@ class Expressions:
         if function is not None and not scope.span(function).holds(at):
             return None
         return self._engine.types.value(scope, name, position)
+
+
+def _made_wrapper(scope: FileScope, steps: list[ExpressionStep]) -> int:
+    """Which step holds what is put into a wrapper where one is made or copied, as in `Arc::new(…)`; 0 where none is.
+    The word `new` is no step."""
+    if not steps or steps[0].text not in scope.rules.wrappers:
+        return 0
+    kinds = [each.kind for each in steps[:3]]
+    return 1 if kinds[:2] == ["name", "call"] else 2 if kinds == ["name", "name", "call"] else 0
 
 
 def _is_call(steps: list[ExpressionStep], number: int) -> bool:

@@ -24,6 +24,7 @@ class CompiledRules:
     passed_on: re.Pattern[str] | None
     hidden: re.Pattern[str] | None
     wrapped: re.Pattern[str] | None
+    begins: re.Pattern[str] | None
     bounds: re.Pattern[str]
     narrowing: re.Pattern[str] | None
     before_quoted: re.Pattern[str]
@@ -43,7 +44,7 @@ def rules_of(language: str) -> CompiledRules:
         re.compile(rules.head) if rules.head else None, re.compile(rules.keys),
         re.compile(rules.first), _compile_given(rules.called), _compile_given(rules.variable),
         _compile_given(rules.passed_on), _compile_given(rules.hidden), _compile_given(rules.wrapped),
-        re.compile(rules.bounds),
+        _compile_given(rules.begins), re.compile(rules.bounds),
         re.compile(rules.narrowing) if rules.narrowing else None, re.compile(f"(?:{rules.quoted})$"),
         *map(_compile_marked, (rules.blocks, rules.parameters, rules.taken_apart, rules.expressions, rules.generics)),
     )  # fmt: skip

@@ -24,6 +24,7 @@ _CONTROL = re.compile(r"\b(?:if|for|while|switch|return|with|elif|in|and|or|not|
 _QUOTED_BEFORE = re.compile(r"([\"'])(?:[\w. |,\[\]]*[. |,\[\]])?$")
 _QUOTED_AFTER = re.compile(r"(?!\w)[\w. |,\[\]]*([\"'])")
 _QUOTED_WITHIN = 120
+_MODULES = frozenset({"module"})
 _BODY = re.compile(r"\s*(?:\??:[^={;]*?)?\s*(?:=>|\{|->)")
 
 
@@ -90,6 +91,14 @@ class FileScope:
     @cached_property
     def wildcards(self) -> list[Import]:
         return self.imports.get("*", [])
+
+    def path_from(self, position: int, names: list[str]) -> str:
+        """A path as the file itself would write it that stands in a module inside the file."""
+        inner = self.symbol_at(position, _MODULES)
+        for _ in self.around(inner.number) if inner else ():
+            if names[0] == "super":
+                names = names[1:] if names[1:2] == ["super"] else ["self", *names[1:]]
+        return "::".join(names)
 
     def passes_on(self, each: Import, name: str) -> bool:
         """Whether who imports this file has from it what it imports itself under a name."""
