@@ -12,12 +12,17 @@ the name looked for, captured as `n`.
     flat          true where constructors, fields and what a class declares are seen as what stands beside their type is
     prefix        an expression for what an include may write before the path of a file
     manifest      the file that says where modules are; `manifest_name` the expression for the module's name in it
+    roots         folders below those around a file from which absolute imports may start
+    requires      functions that import what their argument names
+    returned      an expression for the name that a file gives to who imports it, and whose members are the file's
     endings       of files that an import leaves out, with the dot; `index` stems of files that stand for their folder
     shares        whose top-level names are seen without an import: those of the "file", its "folder", its "package" or
                   "all"
+    global_functions  true where functions without a package are seen in every package
     namespaces    true where names are found by their path, whichever file holds them: any file may add to a namespace;
-                  `libraries` are those that are no project's. `closed` where each is written in one place, so that
-                  one which the project has nowhere is a library's; `first` an expression for a path's first part
+                  `closed` where each is written in one place, so that one which the project has nowhere is a library's;
+                  `first` an expression for a path's first part
+    libraries     namespaces and names without an import that are no project's
     headers       endings of files in which a function without a body is a declaration; `stubs` of files that hold
                   nothing but declarations
     abstract      types that make the types below them interfaces
@@ -27,7 +32,9 @@ the name looked for, captured as `n`.
     itself        how the type around is written, which is the file's own outside of all others
     sigils        what a name may begin with, and is then another one; where `@` is a decorator's it is none
     separators    what joins a receiver and its member, longest first
-    scopes        "indent", "braces" or "functions": what tells blocks apart
+    variable_mark what stands before the name of every variable; `path_mark` what joins the parts of a name with its
+                  namespace, which is one word then
+    scopes        "indent" or "braces": what tells blocks apart; "functions" where only functions do
     blocks        expressions with NAME for a variable of the brackets or the function around it; `parameters` for one
                   of the function whose head it stands in; `taken_apart` for one inside a pattern that takes an argument
                   apart; `expressions` for one of the rest of the brackets around it; `generics` for a type parameter
@@ -38,10 +45,16 @@ the name looked for, captured as `n`.
     reach         bytes before a name in which its declaration begins
     keys          an expression for what follows a name that labels a value (`call(NAME=1)`, `{NAME: 1}`) and is no
                   variable; `key_brackets` the brackets such a name stands in
+    package_objects  true where an object of a package's name holds more of its names, and objects are modules
     implicit_members  true where members are seen without a receiver
+    extensions    true where any file may add members to a type
     called        an expression for what follows a name that means a function even where a variable has the name
     literal       what makes the name behind it a value of the language's own
-    guesses       true where the only member of a name is taken for the one meant if nothing is known of the receiver
+    guesses       true where the only member of a name is taken for the one meant if nothing is known of the receiver;
+                  `library_members` names, apart by space, that values of the language's own have as well: those are
+                  taken so only where the receiver is called as the type is
+    dynamic       members that make others while the program runs; "*" where any type may get some
+    keywords      words of the language that may be names of members or of exports, too, and mean none by themselves
     primitives    types of the language itself that no definition of the name replaces
     wrappers      generic types that stand for their (last) argument; `values` those whose elements are of it
     keeps         members that give what they are called on, where its type has no such member: what takes a value out
@@ -54,6 +67,10 @@ the name looked for, captured as `n`.
     casts         functions whose first argument is the type of their result
     narrowing     an expression for a test of a type: its groups are the tested expression and the type
     quoted        an expression for what stands before a string that is a type
+    doc_result    an expression for the type of a function's result in its comment; `doc_type` for a variable's,
+                  `doc_parameter` for that of a parameter, where NAME stands for its name
+    fixture       an expression for the line that marks a function whose result tests take as a parameter of its name;
+                  `fixture_files` those in the folders above whose fixtures a test sees
     marks         what stands before a name that marks a definition (`#[test]`) and is no function of that name
     attribute     how the names of types end that may be left off in `[Name]`
     splits_types  true where a type and a value may share a name and are two things; `fields_apart` likewise a field
@@ -87,9 +104,13 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     prefix: str = ""
     manifest: str = ""
     manifest_name: str = ""
+    roots: tuple[str, ...] = ("src",)
+    requires: frozenset[str] = frozenset()
+    returned: str = ""
     endings: tuple[str, ...] = ()
     index: tuple[str, ...] = ()
     shares: Literal["file", "folder", "package", "all"] = "all"
+    global_functions: bool = False
     namespaces: bool = False
     libraries: frozenset[str] = frozenset()
     closed: bool = False
@@ -109,13 +130,19 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     itself: str = ""
     sigils: str = "@#"
     separators: tuple[str, ...] = ("?.", "!.", "&.", "->", "::", ".")
+    variable_mark: str = ""
+    path_mark: str = ""
     scopes: Literal["indent", "braces", "functions"] = "braces"
     blocks: tuple[str, ...] = (
         r"\b(?:var|let|val|const|final|auto|my|local|mut)\s+(?P<n>NAME)\b(?!\s*[\w<*&:])",
         rf"{_TYPE}(?P<n>NAME)\s*(?:=(?![=>])|;|:(?!:))",
         r"(?<![\w.])(?P<n>NAME)\s*:=",
     )
-    parameters: tuple[str, ...] = (r"[(,]\s*(?P<n>NAME)\s*:(?!:)", rf"{_TYPE}(?P<n>NAME)\s*[,)]")
+    parameters: tuple[str, ...] = (
+        r"[(,]\s*(?P<n>NAME)\s*:(?!:)",
+        rf"{_TYPE}(?P<n>NAME)\s*[,)]",
+        r"\.\.\.\s*(?P<n>NAME)\s*[,)]",
+    )
     taken_apart: tuple[str, ...] = ()
     expressions: tuple[str, ...] = (r"(?<![\w.])(?P<n>NAME)\s*[-=]>",)
     generics: tuple[str, ...] = ()
@@ -124,10 +151,15 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     reach: int = 300
     keys: str = r"\s*:(?!:)"
     key_brackets: str = "("
+    package_objects: bool = False
     implicit_members: bool = True
+    extensions: bool = False
     called: str = ""
     literal: str = ""
     guesses: bool = True
+    library_members: str = ""
+    dynamic: frozenset[str] = frozenset()
+    keywords: frozenset[str] = frozenset()
     primitives: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()
     values: frozenset[str] = frozenset()
@@ -141,6 +173,11 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     casts: frozenset[str] = frozenset()
     narrowing: str = ""
     quoted: str = ""
+    doc_result: str = ""
+    doc_type: str = ""
+    doc_parameter: str = ""
+    fixture: str = ""
+    fixture_files: tuple[str, ...] = ()
     marks: str = ""
     attribute: str = ""
     splits_types: bool = False

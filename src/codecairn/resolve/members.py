@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from codecairn.names.qualified import last_part, module_of, parts
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.generation import ASKED_FIRST
-from codecairn.resolve.questions import Questions
+from codecairn.resolve.questions import Lineage, Questions
 from codecairn.resolve.rules import rules_of
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.values import (
     OUTSIDE,
+    UNTOLD,
     VARIABLES,
     Definition,
     Either,
@@ -35,13 +35,6 @@ from codecairn.store.view import FileRow
 
 """Ways of importing by which what a file imports is not passed on to those that import it."""
 _SPREAD = re.compile(r"[{,]\s*\.\.\.([\w$.]+)\s*[,}]")
-
-
-class Lineage(NamedTuple):
-    """The types above one, nearest first and each once; open where one of them is not in the project."""
-
-    above: tuple[Definition, ...]
-    is_open: bool
 
 
 class Members:
@@ -69,6 +62,8 @@ class Members:
         if isinstance(value, Definition):
             symbol = self._engine.symbol(value)
             if symbol.kind in VARIABLES:
+                if symbol.parent < 0 and symbol.name == self._engine.scope(value.file).returned:
+                    return self.of_type(value, name, wants) or self.export(ModuleFiles((value.file,)), name, wants)
                 held = self._engine.types.type_of(value)
                 if held is not None and held != value and not isinstance(held, Local):
                     return self.of(held, name)
@@ -113,7 +108,7 @@ class Members:
                 is_callable = self._engine.symbol(own).kind in CALLABLE
                 return own if assigned is None or is_callable else assigned
             assigned, waiting = assigned or own, list(self.lineage(each).above)
-        return assigned or (OUTSIDE if lineage.is_open else None)
+        return assigned or (UNTOLD if lineage.is_open else None)
 
     def lineage(self, definition: Definition) -> Lineage:
         found = self._engine.once(("lineage", definition), lambda: self._lineage(definition))
@@ -145,6 +140,8 @@ class Members:
                 return Definition(definition.file, each.number)
         if symbol.kind == "const" and scope.rules.splits_types:
             return self._spread(scope, symbol, name)
+        if scope.rules.extensions:
+            return self._extension(scope, symbol, name)
         for row, each in (
             self._engine.definitions_named(name)
             if scope.rules.shares != "file" or scope.rules.imports == "crate"
@@ -165,6 +162,20 @@ class Members:
                 if self._engine.names.type_at(other, owner) == definition:
                     return Definition(row.id, each.number)
         return None
+
+    def _extension(self, scope: FileScope, symbol: SymbolRow, name: str) -> Definition | None:
+        """A member that another file gives a type, which is named there as here or by its last name alone; of several
+        in one place the first."""
+        found = [
+            (row, each) for row, each in self._engine.definitions_named(name)
+            if row.language == scope.row.language and scope.owner_path(each) in (symbol.path, symbol.name)
+            and (each.parent < 0 or scope.owner_path(each) == symbol.path)
+        ]  # fmt: skip
+        beside = [each for each in found if self._engine.modules.is_beside(scope.row, each[0])]
+        chosen = beside or found
+        if not chosen or len({(row.package, each.path) for row, each in chosen}) > 1:
+            return None
+        return Definition(chosen[0][0].id, chosen[0][1].number)
 
     def _spread(self, scope: FileScope, symbol: SymbolRow, name: str) -> Definition | None:
         """A member that an object has from one that is spread into it."""
@@ -236,6 +247,9 @@ class Members:
         for file in self._defining(module, name):
             if (found := self.top(self._engine.scope(file), name, wants)) is not None:
                 return found
+        given = self._given_by(module) if wants != "type" else module
+        if isinstance(given, Definition) and (own := self.of_type(given, name)) is not None:
+            return own
         for file in module.files:
             if not rules_of(self._engine.known.rows[file].language).rules.reexports:
                 continue
@@ -286,19 +300,28 @@ class Members:
             namespace = Namespace(parts(each.module), scope.row.id)
             return self._engine.namespaces.member(namespace, each.name) if each.name else namespace
         if not each.name and scope.rules.closed:
-            path = parts(each.module)
-            return Namespace(path, scope.row.id) if len(path) == 1 else None
+            spelt = parts(each.module)
+            return Namespace(spelt, scope.row.id) if len(spelt) == 1 else None
         if not each.name:
+            if scope.rules.path_mark and module is None:
+                return self._engine.package_paths.value(scope, scope.rules.path_mark + each.module, wants)
             if scope.rules.imports == "dotted" and not each.alias and "." in each.module.lstrip("."):
                 module = self._engine.modules.find(scope.row, each.module.split(".")[0])
             if module is None and scope.rules.imports == "crate":
                 return self._item(scope, each.module)
-            return module if module is not None else OUTSIDE
+            return self._given_by(module) if module is not None else OUTSIDE
         if module is None and scope.rules.imports in ("crate", "package"):
             return self._item(scope, each.module, each.name)
         if module is None:
             return OUTSIDE
         return self.export(module, each.name, wants) or None
+
+    def _given_by(self, module: ModuleFiles) -> Value:
+        """What importing a module gives: itself, or the one thing that its file returns, where that has members."""
+        scope = self._engine.scope(module.files[0]) if len(module.files) == 1 else None
+        if scope is None or not scope.returned:
+            return module
+        return self.top(scope, scope.returned) or module
 
     def _item(self, scope: FileScope, path: str, name: str = "") -> Value | None:
         """An item of a type that an import names by its path: `use a::Type::Item`."""

@@ -6,7 +6,9 @@ import re
 from posixpath import commonpath
 
 from codecairn.names.qualified import last_part, parts
-from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.parse.facts import Import
+from codecairn.parse.kinds import CALLABLE, HOLDERS, TYPES
+from codecairn.resolve.documented import local_type
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope, Variable
 from codecairn.resolve.source import split
@@ -16,6 +18,7 @@ from codecairn.resolve.values import (
     Definition,
     Elements,
     Instance,
+    Local,
     Resolver,
     TupleValue,
     Value,
@@ -26,6 +29,13 @@ from codecairn.store.view import FileRow
 
 _LOOP = re.compile(r"(?:[ \t]*,[ \t]*[\w$*]+)*\)?[ \t]*(?:\bin\b|\bof\b|:?=[ \t]*range\b)[ \t]+")
 _GIVEN = re.compile(r"[ \t]*(?::[^=\n]+?)?(?:,[ \t]*\w+[ \t]*)*:?=(?![=>])\s*")
+_CALLED = re.compile(r"[ \t]*=[ \t]*(?:await[ \t]+)?[a-z_][\w.]*\(")
+"""A call of what has no name of a type: an object that can be called, as well as a function, gives what it returns."""
+_ANONYMOUS = re.compile(
+    r"\b(?:new|object\s*:)\s+([A-Z][\w.]*)(?:[<\[][^{};]*[>\]])?\s*(?:\([^{};]*\))?\s*(?:with\s[^{};]*)?$"
+)
+_HEAD_WITHIN = 200
+_MOST_BRACES = 6
 _AS = re.compile(r"\bas\s+\(?$")
 _UNWRAPPED = re.compile(r"\s*\)\s*=(?![=>])\s*")
 _ASSIGNED = re.compile(r"\s*=(?![=>])\s*")
@@ -51,6 +61,8 @@ class Names:
         self, scope: FileScope, name: str, position: int, wants: str = "any", *, reads: bool = True
     ) -> tuple[Value | None, Resolver]:
         """What a bare name means at a position; with `reads`, of a variable what it holds, else only that it is one."""
+        if scope.rules.path_mark and scope.rules.path_mark in name:
+            return self._engine.package_paths.value(scope, name, wants), "qualified"
         if scope.rules.macros and scope.is_macro(name, position):
             return self._macro(scope, name), "qualified"
         inner = self._innermost(scope, name, position, wants, reads=reads)
@@ -61,15 +73,12 @@ class Names:
         for row in self._engine.beside(scope, name):
             if (found := self._engine.members.top(self._engine.scope(row.id), name, wants)) is not None:
                 return found, "qualified"
-        for each in scope.wildcards if not scope.rules.namespaces else ():
-            is_left_out = scope.hides(each, name) and scope.source.line_of(position) != each.line
-            module = None if is_left_out else self._engine.modules.find(scope.row, each.module)
-            if module is not None and (value := self._engine.members.export(module, name, wants)) is not None:
-                return value, "import"
-            if module is None and (value := self._engine.members.item_of_type(scope, each, name)) is not None:
-                return value, "import"
+        if (value := self._imported_with_all(scope, name, position, wants)) is not None:
+            return value, "import"
         if scope.rules.namespaces and (value := self._engine.namespaces.visible(scope, name, position)) is not None:
             return value, "qualified"
+        if (found := self._unpackaged(scope, name)) is not None:
+            return found, "qualified"
         if scope.rules.flat and (value := self._of_imported_type(scope, name)) is not None:
             return value, "import"
         if scope.rules.shares == "all":
@@ -79,8 +88,46 @@ class Names:
                 return self.first_seen(scope, tops), "unique_name"
         return None, "same_file"
 
+    def _imported_with_all(self, scope: FileScope, name: str, position: int, wants: str) -> Value | None:
+        """What has a name in the modules and types from which a file imports everything."""
+        own = [Import(scope.row.package, "*", "", 1, exported=False)] if scope.rules.package_objects else []
+        for each in [*own, *scope.wildcards] if not scope.rules.namespaces else ():
+            if scope.hides(each, name) and scope.source.line_of(position) != each.line:
+                continue
+            module = self._engine.modules.find(scope.row, each.module)
+            if module is not None and (value := self._engine.members.export(module, name, wants)) is not None:
+                return value
+            if scope.rules.imports == "package" and (value := self._in_type(scope, each, name)) is not None:
+                return value
+            if module is None and (value := self._engine.members.item_of_type(scope, each, name)) is not None:
+                return value
+        return None
+
+    def _unpackaged(self, scope: FileScope, name: str) -> Definition | None:
+        is_bare = scope.rules.shares == "package" and not scope.row.package
+        sees = scope.rules.global_functions or is_bare
+        return self._engine.package_paths.unpackaged(scope, name) if sees else None
+
+    def _in_type(self, scope: FileScope, each: Import, name: str) -> Definition | None:
+        """A member of a type or a value whose members are all imported: `import a.Type.*`, `import value._`."""
+        if not self._engine.definitions_named(name):
+            return None
+        question = ("opened", scope.row.id, each.module)
+        holder = self._engine.once(question, lambda: self._opened(scope, each))
+        found = self._engine.members.of(holder, name) if holder is not None else None
+        return found if isinstance(found, Definition) else None
+
+    def _opened(self, scope: FileScope, each: Import) -> Value | None:
+        before, _, last = each.module.rpartition(".")
+        outer = self._engine.modules.find(scope.row, before) if before else None
+        if outer is not None:
+            return self._engine.members.export(outer, last)
+        steps = scope.source.steps(each.module, 0, len(each.module))
+        at = scope.source.position(each.line, 0)
+        return self._engine.expressions.evaluate(scope, [step._replace(start=at) for step in steps], at)
+
     def _macro(self, scope: FileScope, name: str) -> Definition | None:
-        """The macro of a name, the nearest of several: they are seen from wherever their file is part of the program."""
+        """The macro of a name, the nearest of several: it is seen from anywhere."""
         found = [
             each for each in self._engine.definitions_named(name)
             if each[0].language == scope.row.language and each[1].signature.startswith(scope.rules.macro)
@@ -138,14 +185,14 @@ class Names:
         variables = [each for each in scope.variables(name) if wants == "any" or not scope.rules.splits_types
                      or (each.kind == "generic") == (wants == "type")]  # fmt: skip
         if any(each.position == position and (each.kind != "block" or found is None) for each in variables):
-            return LOCAL, "same_file"
+            return self._filled(scope, name, [each for each in variables if each.position == position])
         inner = [each for each in variables if each.span.holds(position) and self._has_begun(scope, each, position)]
         if inner:
             size = min(each.span.size for each in inner)
             if best is None or size < best[0]:
                 mine = [each for each in inner if each.span.size == size]
                 if not reads:
-                    return LOCAL, "same_file"
+                    return self._filled(scope, name, mine)
                 return self._variable(scope, name, mine, position), "same_file"
         return found
 
@@ -155,6 +202,14 @@ class Names:
         if begins is None or variable.kind != "block":
             return True
         return begins.search(scope.source.code, variable.position, position) is not None
+
+    def _filled(self, scope: FileScope, name: str, variables: list[Variable]) -> tuple[Value, Resolver]:
+        """A local name, or the fixture that it is filled with."""
+        if all(each.kind == "parameter" for each in variables):
+            fixture = self._engine.fixtures.meant(scope, name, variables[0].position)
+            if fixture is not None:
+                return fixture, "qualified"
+        return LOCAL, "same_file"
 
     def _is_stub(self, scope: FileScope, found: tuple[Value | None, Resolver] | None) -> bool:
         """A variable that only stands in for an import that failed."""
@@ -195,12 +250,26 @@ class Names:
     def _implicit(self, scope: FileScope, name: str, position: int) -> Definition | None:
         if not self._engine.definitions_named(name):
             return None
-        inner = scope.symbol_at(position, TYPES | CALLABLE)
+        if (made := self._of_anonymous(scope, name, position)) is not None:
+            return made
+        inner = scope.symbol_at(position, HOLDERS | CALLABLE)
         for symbol in scope.around(inner.number) if inner else ():
             type_ = self._type_of_scope(scope, symbol)
             found = self._engine.members.of_type(type_, name) if type_ else None
             if isinstance(found, Definition):
                 return self._engine.members.constructed_type(found) or found
+        return None
+
+    def _of_anonymous(self, scope: FileScope, name: str, position: int) -> Definition | None:
+        """A member of the type that is extended where it is made: `new Type { … }`, `object : Type { … }`."""
+        braces, depth = scope.source.around(position, "{"), 0
+        while braces is not None and depth < _MOST_BRACES:
+            head = _ANONYMOUS.search(scope.source.code, max(0, braces.start - _HEAD_WITHIN), braces.start)
+            value = self._engine.types.value(scope, head[1], head.start(1)) if head else None
+            found = self._engine.members.of(value, name) if isinstance(value, Instance) else None
+            if isinstance(found, Definition):
+                return self._engine.members.constructed_type(found) or found
+            braces, depth = scope.source.around(braces.start, "{"), depth + 1
         return None
 
     def _variable(self, scope: FileScope, name: str, variables: list[Variable], position: int) -> Value | None:
@@ -222,12 +291,21 @@ class Names:
         if variable.kind == "generic":
             return self._bound(scope, name, variable)
         line = scope.source.line_of(position)
+        if scope.rules.scopes == "indent" and _CALLED.match(scope.source.code, position + len(name)) is not None:
+            value = self.assigned_value(scope, name, position)
+            if value is not None and not isinstance(value, Local):
+                return value
         for each in scope.bindings.get(name, ()):
             if each.line == line and parts(each.type)[:1] not in scope.made_wrappers:
                 if self._is_variadic(scope, name, position):
                     return Elements(each.type, scope.row.id, position)
                 value = self._engine.types.value(scope, each.type, position)
                 return self._enter(value) if _AS.search(scope.source.code, max(0, position - 20), position) else value
+        if told := local_type(scope, name, position):
+            return self._engine.types.value(scope, told, position)
+        fixture = self._engine.fixtures.meant(scope, name, position) if variable.kind == "parameter" else None
+        if fixture is not None:
+            return self._engine.fixtures.value(fixture)
         return self.assigned_value(scope, name, position)
 
     def _bound(self, scope: FileScope, name: str, parameter: Variable) -> Value | None:
@@ -310,7 +388,7 @@ class Names:
         return None
 
     def _type_of_scope(self, scope: FileScope, symbol: SymbolRow) -> Definition | None:
-        if symbol.kind in TYPES:
+        if symbol.kind in TYPES or (symbol.kind == "module" and scope.rules.package_objects):
             return Definition(scope.row.id, symbol.number)
         owner = scope.owner_path(symbol) if symbol.kind == "method" else ""
         return self.type_at(scope, owner) if owner else None
@@ -320,6 +398,8 @@ class Names:
         for symbol in scope.types.get(path, ()):
             return Definition(scope.row.id, symbol.number)
         name = last_part(path)
+        if scope.rules.returned and (holder := self._engine.members.top(scope, path)) is not None:
+            return holder
         for row in self._engine.beside(scope, name):
             for symbol in self._engine.scope(row.id).types.get(path, ()):
                 return Definition(row.id, symbol.number)

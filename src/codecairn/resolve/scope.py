@@ -20,7 +20,7 @@ from codecairn.resolve.values import by_key
 from codecairn.store.file_version import LinkTable, SymbolRow
 from codecairn.store.view import FileRow
 
-_CONTROL = re.compile(r"\b(?:if|for|while|switch|return|with|elif|in|and|or|not|else|await|typeof|case|throw)\s*$")
+_CONTROL = re.compile(r"\b(?:if|for|while|switch|return|with|in|else|await|typeof|case|throw)\s*$")
 _QUOTED_BEFORE = re.compile(r"([\"'])(?:[\w. |,\[\]]*[. |,\[\]])?$")
 _QUOTED_AFTER = re.compile(r"(?!\w)[\w. |,\[\]]*([\"'])")
 _QUOTED_WITHIN = 120
@@ -160,12 +160,18 @@ class FileScope:
         return by_key(heads, lambda site: site.symbol)
 
     @cached_property
+    def returned(self) -> str:
+        """The name that the file gives to who imports it."""
+        found = self.compiled.returned.findall(self.source.code) if self.compiled.returned is not None else []
+        return found[-1] if found else ""
+
+    @cached_property
     def tests(self) -> dict[str, list[tuple[int, str]]]:
         """Tests of types, by the expression that is tested."""
         found: dict[str, list[tuple[int, str]]] = defaultdict(list)
         if self.compiled.narrowing is not None:
             for match in self.compiled.narrowing.finditer(self.source.code):
-                found[match[1]].append((match.start(), match[2]))
+                found[match[1].replace("->", ".")].append((match.start(), match[2]))
         return found
 
     def may_see(self, name: str) -> bool:
@@ -249,7 +255,8 @@ class FileScope:
     def _block(self, at: int) -> Variable:
         if self.rules.scopes == "functions":
             around = self.symbol_at(at)
-            outside = self.whole if self.compiled.called is not None else Span(at, at)
+            is_seen = self.compiled.called is not None or self.rules.variable_mark or self.rules.returned
+            outside = self.whole if is_seen else Span(at, at)
             return Variable(self.span(around) if around else outside, at, "block")
         if self.rules.scopes == "braces":
             return Variable(self.source.around(at, "{") or self.whole, at, "block")
@@ -279,7 +286,10 @@ class FileScope:
         if self.rules.scopes == "indent":
             function = self.symbol_at(at)
             return Variable(self.body(function), at, "parameter") if function else None
-        return self._with_body(at, brackets)
+        found = self._with_body(at, brackets)
+        if found is None and self.rules.scopes == "functions" and (function := self.symbol_at(at)) is not None:
+            return Variable(self.span(function), at, "parameter")
+        return found
 
     def _from_pattern(self, at: int) -> Variable | None:
         brackets = self.source.around(at)
@@ -379,7 +389,10 @@ class FileScope:
     def name_at(self, symbol: SymbolRow) -> int:
         """Where a definition's name stands."""
         start = self.source.position(symbol.name_line, 0)
+        mark = self.rules.variable_mark
         found = self.source.word(symbol.name, start)
+        if mark and (found < 0 or self.source.line_of(found) > symbol.name_line):
+            found = self.source.word(mark + symbol.name, start)
         return start if found < 0 else found
 
     def block(self, symbol: SymbolRow) -> Span:
@@ -391,8 +404,8 @@ class FileScope:
 
     def is_macro(self, name: str, position: int) -> bool:
         """Whether a name is followed by what makes it a macro's, and not by an inequality."""
-        end = position + len(name) + len(self.rules.macros)
-        return self.source.code.startswith(self.rules.macros, position + len(name)) and self.source.code[end : end + 1] != "="
+        code, end = self.source.code, position + len(name)
+        return code.startswith(self.rules.macros, end) and not code.startswith("=", end + len(self.rules.macros))
 
     def is_key(self, name: str, position: int) -> bool:
         """Whether a name only labels a value here."""

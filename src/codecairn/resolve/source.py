@@ -57,6 +57,7 @@ class SourceText:
         self._word = words
         self._separators = separators
         self._sigils = sigils
+        self._joints = ".?!" if "." in separators else "?!"
         self._ends = ends
 
     @cached_property
@@ -241,16 +242,22 @@ class SourceText:
     def _goes_on(self, text: str, opening: int) -> bool:
         """Whether the bracket that opens here belongs to a name before it, as a call's does."""
         before = text[opening - 1] if opening else ""
-        return (
-            before in ")]>!?"
-            or (self._word.match(before) is not None and text[self._word_before(text, opening) : opening] not in _BARE)
-        ) and before != ""
+        if before == "" or before in ")]>!?":
+            return before != ""
+        start = self._word_before(text, opening)
+        return start < opening and (
+            text[start:opening] not in _BARE or _separator_before(text, start, self._separators) >= 0
+        )
 
     def _word_before(self, text: str, end: int) -> int:
         at = end
         while at and (text[at - 1].isalnum() or text[at - 1] in "_$" or text[at - 1] in self._sigils):
             at -= 1
         return at
+
+    def word_start(self, end: int) -> int:
+        """Where the word begins that ends here, with what may stand before it."""
+        return self._word_before(self.code, end)
 
     def steps(self, text: str, start: int, end: int) -> list[ExpressionStep]:
         """An expression from here to there as a chain; empty where it is more than one."""
@@ -261,7 +268,7 @@ class SourceText:
                 at += 1
             elif text.startswith(("->", "::"), at):
                 at += 2
-            elif here == ".":
+            elif here == "." and "." in self._separators:
                 at += 1
             elif here in "([{":
                 closing = _closing(text, at, end)
@@ -276,11 +283,17 @@ class SourceText:
                 at = closing + 1 if closing > 0 else end
             elif (match := self._word.match(text, at, end)) is not None:
                 at = match.end()
-                if match[0] not in _BARE:
+                if self._is_name(text, match, start, end):
                     steps.append(ExpressionStep("name", match[0], match.start()))
             else:
                 return []
         return steps
+
+    def _is_name(self, text: str, word: re.Match[str], start: int, end: int) -> bool:
+        """Whether a word is a name, and not one that only stands before an expression."""
+        if word[0] not in _BARE or word.end() >= end or text[word.end()] in ".:?[-":
+            return True
+        return _separator_before(text, word.start(), self._separators) >= start
 
     def arguments(self, start: int) -> list[str]:
         """The type arguments in the angle or square brackets that open here."""
@@ -308,11 +321,11 @@ class SourceText:
                 at = angle + 1
             elif (match := self._word.match(code, at, end)) is not None:
                 at = match.end()
-                if match[0] in _BARE:
+                if match[0] in _BARE and code[match.start() - 1] in " \t\r\n(":
                     while at < end and code[at] in " \t":
                         at += 1
-            elif here in ".?!" or code.startswith(("->", "::"), at):
-                at += 1 if here in ".?!" else 2
+            elif here in self._joints or code.startswith(("->", "::"), at):
+                at += 1 if here in self._joints else 2
             elif here in "\"'`":
                 closing = code.find(here, at + 1, end)
                 at = closing + 1 if closing > 0 else end
@@ -349,7 +362,7 @@ _BARE = frozenset({
 })  # fmt: skip
 """Words that may stand before an expression and are no part of it."""
 _INTERPOLATED = re.compile(r"\$\{[^}\n]{1,200}\}|#\{[^}\n]{1,200}\}|\\\([^)\n]{1,200}\)")
-_CONTINUED = re.compile(r"\s*\??\.(?!\.)")
+_CONTINUED = re.compile(r"\s*\??(?:\.(?!\.)|->)")
 _REST = re.compile(r"[ \t]*(\n|\r|;|,|\)|\]|\}|:|\{|//|#|$|or\b|if\b|\|\||\?\?|as\b|!=|==|$)|[ \t]*\S")
 
 

@@ -6,11 +6,12 @@ import re
 
 from codecairn.names.qualified import last_part
 from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.resolve.documented import variable_type
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.source import split
 from codecairn.resolve.values import (
-    OUTSIDE,
+    UNTOLD,
     VARIABLES,
     Definition,
     Either,
@@ -32,7 +33,7 @@ from codecairn.store.file_version import SymbolRow
 _READY = Outside | Instance | Elements | Shape | Either | ModuleFiles | TupleValue
 _NOTHING = frozenset({"None", "null", "undefined", "void", "never", "unknown", "any", "nil", ""})
 _BEFORE_A_TYPE = re.compile(r"^(?:(?:'\w+|readonly|const|mut|dyn|impl|keyof|final|unique)\s+)+")
-_OWN = frozenset({"Self", "this", "self", "t.Self", "te.Self", "typing.Self", "static"})
+_OWN = frozenset({"Self", "this", "$this", "self", "t.Self", "te.Self", "typing.Self", "static"})
 
 
 class Types:
@@ -61,14 +62,20 @@ class Types:
             value = self.value(scope, each.type, at + 1, me)
             if value is not None:
                 return value
+        if (told := variable_type(scope, symbol)) and (value := self._documented(scope, told, symbol, me)) is not None:
+            return value
         given = self._engine.names.assigned_value(scope, symbol.name, scope.name_at(symbol))
         if (given is None or isinstance(given, Local)) and symbol.kind in ("const", "var"):
             return definition
         return given
 
+    def _documented(self, scope: FileScope, told: str, symbol: SymbolRow, me: Definition | None) -> Value | None:
+        return self.value(scope, told, scope.source.position(symbol.name_line, 0) + 1, me)
+
     def _is_member_line(self, scope: FileScope, line: int, symbol: SymbolRow) -> bool:
         text = scope.source.line(line)
-        return any(f"{me}.{symbol.name}" in text for me in scope.rules.selves) or text.strip().startswith(symbol.name)
+        owned = (f"{me}{joint}{symbol.name}" for me in scope.rules.selves for joint in scope.rules.separators)
+        return any(each in text for each in owned) or text.strip().startswith(symbol.name)
 
     def value(self, scope: FileScope, text: str, position: int, me: Definition | None = None) -> Value | None:
         """What a value of a type, as it is written in a file, is."""
@@ -152,8 +159,10 @@ class Types:
             if value is None and scope.rules.namespaces and len(steps) > 1:
                 value = Namespace((first,), scope.row.id)
         for step in steps[1:]:
-            if value is None or isinstance(value, Local | Outside):
-                return OUTSIDE if isinstance(value, Outside) else None
+            if value is None or isinstance(value, Local):
+                return None
+            if isinstance(value, Outside):
+                break
             if isinstance(value, Parent) and step.kind == "call":
                 continue
             is_last = step is steps[-1]
@@ -162,6 +171,8 @@ class Types:
                 if step.kind == "call"
                 else self._step_into(value, step.text, is_last, as_value)
             )
+        if isinstance(value, Outside):
+            return value if steps[-1].text[:1].isupper() and value.is_told else UNTOLD
         return self._instance(value) if not as_value else self._engine.expressions.read(value)
 
     def _argument(self, scope: FileScope, name: str, position: int, me: Definition) -> Value | None:
@@ -265,7 +276,7 @@ def _arguments(text: str) -> list[str]:
 
 
 def _generic(text: str) -> tuple[str, list[str]]:
-    match = re.match(r"([\w$.:]+(?:\(\))?)\s*[<\[](.*)[>\]]$", text, re.DOTALL)
+    match = re.match(r"([\w$.:\\]+(?:\(\))?)\s*[<\[](.*)[>\]]$", text, re.DOTALL)
     return (match[1], [each for each in _arguments(match[2]) if not each.startswith("'")]) if match else (text, [])
 
 

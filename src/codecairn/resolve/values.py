@@ -98,7 +98,10 @@ class TupleValue:
 
 @dataclass(frozen=True)
 class Outside:
-    """Known to be none of the project's: a library's, or a value of the language's own."""
+    """Known to be none of the project's: a library's, or a value of the language's own; or what such a one gives, of
+    which nothing tells what it is."""
+
+    is_told: bool = True
 
 
 @dataclass(frozen=True)
@@ -129,6 +132,7 @@ Value = (
 )
 VARIABLES = frozenset({"var", "const", "field"})
 OUTSIDE = Outside()
+UNTOLD = Outside(is_told=False)
 LOCAL = Local()
 
 
