@@ -7,7 +7,7 @@ import re
 from itertools import takewhile
 
 from codecairn.parse.facts import Import
-from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.parse.kinds import CALLABLE, HOLDERS, TYPES
 from codecairn.resolve.documented import result_type
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
@@ -89,6 +89,12 @@ class Expressions:
             value, begin = self._package_spelt_out(scope, steps)
         return value, begin
 
+    def _holds_names(self, value: Value | None) -> bool:
+        """Whether a path can go through a value: no variable or function has the names that stand behind it."""
+        if isinstance(value, Definition):
+            return self._engine.symbol(value).kind in HOLDERS
+        return isinstance(value, Namespace | ModuleFiles | Outside | Either)
+
     def _keeps(self, scope: FileScope, value: Value | None, steps: list[ExpressionStep], number: int) -> bool:
         """Whether a step leaves a value what it is: the name of what takes it out of a wrapper, and the call of it."""
         if not isinstance(value, Instance) or not scope.rules.keeps:
@@ -149,7 +155,8 @@ class Expressions:
         value, _ = self._engine.names.lookup(scope, first.text, first.start, "value")
         if value is None and rules.splits_types:
             value, _ = self._engine.names.lookup(scope, first.text, first.start, "any")
-        if value is None and rules.namespaces and scope.compiled.first.match(scope.source.code, first.start):
+        is_path = rules.namespaces and scope.compiled.first.match(scope.source.code, first.start)
+        if is_path and not self._holds_names(value):
             return Namespace((first.text,), scope.row.id)
         if value is None and self._is_foreign(scope, first.text):
             return OUTSIDE
