@@ -39,6 +39,8 @@ the name looked for, captured as `n`.
                   of the function whose head it stands in; `taken_apart` for one inside a pattern that takes an argument
                   apart; `expressions` for one of the rest of the brackets around it; `generics` for a type parameter
                   of the definition around it
+    begins        an expression for what has to stand between a variable's declaration and its use; none where the whole
+                  block sees it
     head          an expression for what stands before a parameter list; none where any bracket may open one
     reach         bytes before a name in which its declaration begins
     keys          an expression for what follows a name that labels a value (`call(NAME=1)`, `{NAME: 1}`) and is no
@@ -58,6 +60,7 @@ the name looked for, captured as `n`.
     keeps         members that give what they are called on, where its type has no such member: what takes a value out
                   of a wrapper, or copies it; `wrapped` an expression for what stands before a name in a pattern that
                   takes it out of one
+    tuples        true where `(A, B)` is a type, and a variable may be one part of such a value
     bounds        an expression that begins at a type parameter and tells what its types have to be; `where` one for
                   the name, `NAME`, further down in the head of its definition
     macros        what follows a macro's name, which means no function; `macro` how the signature of one begins
@@ -146,6 +149,7 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     taken_apart: tuple[str, ...] = ()
     expressions: tuple[str, ...] = (r"(?<![\w.])(?P<n>NAME)\s*[-=]>",)
     generics: tuple[str, ...] = ()
+    begins: str = ""
     head: str = ""
     reach: int = 300
     keys: str = r"\s*:(?!:)"
@@ -164,6 +168,7 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     values: frozenset[str] = frozenset()
     keeps: frozenset[str] = frozenset()
     wrapped: str = ""
+    tuples: bool = False
     bounds: str = r"[\w$]+\s+extends\s+([^,>=?]+)"
     where: str = ""
     macros: str = ""

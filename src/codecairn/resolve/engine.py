@@ -134,6 +134,7 @@ class Engine(Questions):
         if isinstance(value, Definition):
             return BoundSite(value, "qualified")
         return self._unbound(scope, site, _NO_DEFINITION) if value is None else FOREIGN
+
     def _is_function(self, scope: FileScope, site: Site, position: int) -> bool:
         """Whether no variable can be meant, in the languages where what is called is none."""
         called = scope.compiled.called

@@ -7,7 +7,7 @@ import re
 from itertools import takewhile
 
 from codecairn.parse.facts import Import
-from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.parse.kinds import CALLABLE, HOLDERS, TYPES
 from codecairn.resolve.documented import result_type
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
@@ -37,7 +37,6 @@ _ELEMENT = frozenset({"get", "pop", "popleft", "setdefault", "at", "find", "shif
 _RETURN = re.compile(r"\b(?:return|yield)\b[ \t]+")
 _TYPE_NAME = re.compile(r"[A-Z]\w*[a-z]")
 _MOST_PASSED_ON = 3
-_MADE = ["name", "name", "call"]
 _NARROWED_WITHIN = 1500
 """Bytes after a test of a type in which it is taken to hold."""
 
@@ -54,17 +53,7 @@ class Expressions:
 
     def _walk(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Value | None:
         cast = next((at for at, step in enumerate(steps) if step.text in scope.rules.casts and _is_call(steps, at)), -1)
-        begin = cast + 2 if cast >= 0 else 1
-        if cast < 0 and (inside := self._made_wrapper(scope, steps)) is not None:
-            value, begin = self.evaluate(scope, inside, position), 3
-        elif cast < 0 and steps[0].text in scope.rules.requires and _is_call(steps, 0):
-            value, begin = self._required(scope, steps[1]), 2
-        else:
-            value = self._cast_to(scope, steps[cast + 1]) if cast >= 0 else self._first(scope, steps, position)
-        if value is None and scope.rules.flat:
-            value, begin = self._module_spelt_out(scope, steps)
-        elif value is None and scope.rules.imports == "package":
-            value, begin = self._package_spelt_out(scope, steps)
+        value, begin = self._begin(scope, steps, position, cast)
         for number, step in enumerate(steps[begin:], begin):
             if self._keeps(scope, value, steps, number):
                 continue
@@ -82,12 +71,29 @@ class Expressions:
                 value = self.call_result(value) if step.kind == "call" else self.element(value)
         return value
 
-    def _made_wrapper(self, scope: FileScope, steps: list[ExpressionStep]) -> list[ExpressionStep] | None:
-        """What is put into a wrapper where one is made, or copied: the argument of `Arc::new(…)`."""
-        if len(steps) < 3 or steps[0].text not in scope.rules.wrappers or [each.kind for each in steps[:3]] != _MADE:
-            return None
-        start, end = steps[2].start + 1, steps[2].start + 1 + len(steps[2].text)
-        return scope.source.steps(scope.source.code, start, end)
+    def _begin(
+        self, scope: FileScope, steps: list[ExpressionStep], position: int, cast: int
+    ) -> tuple[Value | None, int]:
+        """What an expression begins with, and how many steps that are."""
+        begin = cast + 2 if cast >= 0 else 1
+        if cast < 0 and (made := _made_wrapper(scope, steps)):
+            start, end = steps[made].start + 1, steps[made].start + 1 + len(steps[made].text)
+            value, begin = self.evaluate(scope, scope.source.steps(scope.source.code, start, end), position), made + 1
+        elif cast < 0 and steps[0].text in scope.rules.requires and _is_call(steps, 0):
+            value, begin = self._required(scope, steps[1]), 2
+        else:
+            value = self._cast_to(scope, steps[cast + 1]) if cast >= 0 else self._first(scope, steps, position)
+        if value is None and (scope.rules.flat or scope.rules.imports == "crate"):
+            value, begin = self._module_spelt_out(scope, steps)
+        elif value is None and scope.rules.imports == "package":
+            value, begin = self._package_spelt_out(scope, steps)
+        return value, begin
+
+    def _holds_names(self, value: Value | None) -> bool:
+        """Whether a path can go through a value: no variable or function has the names that stand behind it."""
+        if isinstance(value, Definition):
+            return self._engine.symbol(value).kind in HOLDERS
+        return isinstance(value, Namespace | ModuleFiles | Outside | Either)
 
     def _keeps(self, scope: FileScope, value: Value | None, steps: list[ExpressionStep], number: int) -> bool:
         """Whether a step leaves a value what it is: the name of what takes it out of a wrapper, and the call of it."""
@@ -100,10 +106,24 @@ class Expressions:
 
     def _module_spelt_out(self, scope: FileScope, steps: list[ExpressionStep]) -> tuple[Value | None, int]:
         """A module that is imported and then named by its whole path, and how many steps that are."""
+        names = [step.text for step in steps]
+        if not scope.rules.flat:
+            return self._module_of_crate(scope, steps)
         for end in range(len(steps), 0, -1):
-            path = ".".join(step.text for step in steps[:end])
+            path = ".".join(names[:end])
             if any(each.module == path for each in scope.all_imports):
                 return self._engine.modules.find(scope.row, path) or OUTSIDE, end
+        return (OUTSIDE if steps[0].text in scope.rules.libraries else None), 1
+
+    def _module_of_crate(self, scope: FileScope, steps: list[ExpressionStep]) -> tuple[Value | None, int]:
+        """The module that a path begins with, the longest there is: of this crate, or of another in the project."""
+        code, end = scope.source.code, 0
+        while end < len(steps) and code.startswith("::", steps[end].start + len(steps[end].text)):
+            end += 1
+        for last in range(end, 0, -1):
+            path = scope.path_from(steps[0].start, [step.text for step in steps[:last]])
+            if (module := self._engine.modules.find(scope.row, path)) is not None:
+                return module, last
         return (OUTSIDE if steps[0].text in scope.rules.libraries else None), 1
 
     def _package_spelt_out(self, scope: FileScope, steps: list[ExpressionStep]) -> tuple[Value | None, int]:
@@ -135,7 +155,8 @@ class Expressions:
         value, _ = self._engine.names.lookup(scope, first.text, first.start, "value")
         if value is None and rules.splits_types:
             value, _ = self._engine.names.lookup(scope, first.text, first.start, "any")
-        if value is None and rules.namespaces and scope.compiled.first.match(scope.source.code, first.start):
+        is_path = rules.namespaces and scope.compiled.first.match(scope.source.code, first.start)
+        if is_path and not self._holds_names(value):
             return Namespace((first.text,), scope.row.id)
         if value is None and self._is_foreign(scope, first.text):
             return OUTSIDE
@@ -347,6 +368,15 @@ class Expressions:
         if function is not None and not scope.span(function).holds(at):
             return None
         return self._engine.types.value(scope, name, position)
+
+
+def _made_wrapper(scope: FileScope, steps: list[ExpressionStep]) -> int:
+    """Which step holds what is put into a wrapper where one is made or copied, as in `Arc::new(…)`; 0 where none is.
+    The word `new` is no step."""
+    if not steps or steps[0].text not in scope.rules.wrappers:
+        return 0
+    kinds = [each.kind for each in steps[:3]]
+    return 1 if kinds[:2] == ["name", "call"] else 2 if kinds == ["name", "name", "call"] else 0
 
 
 def given_outside(value: Outside, steps: list[ExpressionStep]) -> Outside:

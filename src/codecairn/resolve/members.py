@@ -200,13 +200,12 @@ class Members:
     def namesake(self, definition: Definition, *, is_called: bool) -> Definition:
         """Of a field and a method of one name in one type, the method where it is called and the field elsewhere."""
         scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
-        if symbol.parent < 0 or (symbol.kind in CALLABLE) == is_called:
+        if symbol.path == symbol.name or (symbol.kind in CALLABLE) == is_called:
             return definition
         named = (
-            each
-            for each in scope.symbols_by_name[symbol.name]
-            if each.parent == symbol.parent and each.kind not in TYPES
-        )
+            each for each in scope.symbols_by_name[symbol.name]
+            if each.path == symbol.path and each.kind not in TYPES
+        )  # fmt: skip
         other = next((each.number for each in named if (each.kind in CALLABLE) == is_called), symbol.number)
         return Definition(definition.file, other)
 
@@ -294,13 +293,16 @@ class Members:
     def _find_import(self, scope: FileScope, each: Import, wants: str) -> Value | None:
         if not each.module:
             return self.top(scope, each.name, wants)
-        module = self._engine.modules.find(scope.row, each.module)
+        path = each.module
+        if scope.rules.imports == "crate" and path.startswith("super"):
+            path = scope.path_from(scope.source.position(each.line, 0), path.split("::"))
+        module = self._engine.modules.find(scope.row, path)
         if scope.rules.namespaces and (each.name or each.alias):
             namespace = Namespace(parts(each.module), scope.row.id)
             return self._engine.namespaces.member(namespace, each.name) if each.name else namespace
         if not each.name and scope.rules.closed:
-            path = parts(each.module)
-            return Namespace(path, scope.row.id) if len(path) == 1 else None
+            spelt = parts(each.module)
+            return Namespace(spelt, scope.row.id) if len(spelt) == 1 else None
         if not each.name:
             if scope.rules.path_mark and module is None:
                 return self._engine.package_paths.value(scope, scope.rules.path_mark + each.module, wants)
@@ -327,6 +329,24 @@ class Members:
         before, _, last = path.rpartition("::" if scope.rules.imports == "crate" else ".")
         outer = self._engine.modules.find(scope.row, before) if before else None
         found = self.export(outer, last) if outer else None
+        if found is None and self._is_own_path(scope, path):
+            return None
         if found is None or not name:
             return found if found is not None else OUTSIDE
         return self.of(found, name)
+
+    def _is_own_path(self, scope: FileScope, path: str) -> bool:
+        """Whether a path begins in the project, so that what is not found in it is not known to be a library's."""
+        if scope.rules.imports != "crate":
+            return False
+        first = path.partition("::")[0]
+        return first in ("crate", "self", "super") or self._engine.modules.find(scope.row, first) is not None
+
+    def item_of_type(self, scope: FileScope, each: Import, name: str) -> Value | None:
+        """What an import of everything in a type brings in: `use a::Kind::*`."""
+        if scope.rules.imports != "crate" or "::" not in each.module:
+            return None
+        held = self._item(scope, each.module)
+        is_type = isinstance(held, Definition) and self._engine.symbol(held).kind in TYPES
+        found = self.of(held, name) if is_type and held is not None else None
+        return found if isinstance(found, Definition) else None

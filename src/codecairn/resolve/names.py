@@ -11,6 +11,7 @@ from codecairn.parse.kinds import CALLABLE, HOLDERS, TYPES
 from codecairn.resolve.documented import local_type
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope, Variable
+from codecairn.resolve.source import split
 from codecairn.resolve.values import (
     LOCAL,
     VARIABLES,
@@ -19,6 +20,7 @@ from codecairn.resolve.values import (
     Instance,
     Local,
     Resolver,
+    TupleValue,
     Value,
     either,
 )
@@ -36,6 +38,10 @@ _HEAD_WITHIN = 200
 _MOST_BRACES = 6
 _AS = re.compile(r"\bas\s+\(?$")
 _UNWRAPPED = re.compile(r"\s*\)\s*=(?![=>])\s*")
+_ASSIGNED = re.compile(r"\s*=(?![=>])\s*")
+_LET = re.compile(r"\blet\s+$")
+_MATCH = re.compile(r"match\s+")
+_SAME_AGAIN = re.compile(r"\b(?:Some|Ok)\((\w+)\)\s*=>\s*\1\s*[,}]")
 _HEAD = 1_000
 """Bytes of the head of a definition in which a type parameter's bounds are looked for."""
 _TAKEN = re.compile(r"[}\]]\s*=(?![=>])\s*")
@@ -93,6 +99,8 @@ class Names:
                 return value
             if scope.rules.imports == "package" and (value := self._in_type(scope, each, name)) is not None:
                 return value
+            if module is None and (value := self._engine.members.item_of_type(scope, each, name)) is not None:
+                return value
         return None
 
     def _unpackaged(self, scope: FileScope, name: str) -> Definition | None:
@@ -119,7 +127,7 @@ class Names:
         return self._engine.expressions.evaluate(scope, [step._replace(start=at) for step in steps], at)
 
     def _macro(self, scope: FileScope, name: str) -> Definition | None:
-        """The macro of a name, the nearest of several: they are seen from wherever their file is part of the program."""
+        """The macro of a name, the nearest of several: it is seen from anywhere."""
         found = [
             each for each in self._engine.definitions_named(name)
             if each[0].language == scope.row.language and each[1].signature.startswith(scope.rules.macro)
@@ -178,7 +186,7 @@ class Names:
                      or (each.kind == "generic") == (wants == "type")]  # fmt: skip
         if any(each.position == position and (each.kind != "block" or found is None) for each in variables):
             return self._filled(scope, name, [each for each in variables if each.position == position])
-        inner = [each for each in variables if each.span.holds(position)]
+        inner = [each for each in variables if each.span.holds(position) and self._has_begun(scope, each, position)]
         if inner:
             size = min(each.span.size for each in inner)
             if best is None or size < best[0]:
@@ -187,6 +195,13 @@ class Names:
                     return self._filled(scope, name, mine)
                 return self._variable(scope, name, mine, position), "same_file"
         return found
+
+    def _has_begun(self, scope: FileScope, variable: Variable, position: int) -> bool:
+        """Whether a variable is declared before a position: what gives it its value may use the name for another."""
+        begins = scope.compiled.begins
+        if begins is None or variable.kind != "block":
+            return True
+        return begins.search(scope.source.code, variable.position, position) is not None
 
     def _filled(self, scope: FileScope, name: str, variables: list[Variable]) -> tuple[Value, Resolver]:
         """A local name, or the fixture that it is filled with."""
@@ -213,7 +228,9 @@ class Names:
         if symbol.parent < 0:
             if owner and owner != scope.row.package:
                 return None
-            block = scope.block(symbol) if scope.rules.scopes == "braces" else scope.whole
+            # The braces of a macro's argument hide nothing.
+            is_hidden = scope.rules.scopes == "braces" and scope.rules.imports != "crate"
+            block = scope.block(symbol) if is_hidden else scope.whole
             return block.size if block.holds(position) else None
         parent = scope.symbols[symbol.parent]
         if not scope.span(parent).holds(position):
@@ -331,13 +348,36 @@ class Names:
         wrapped = scope.compiled.wrapped
         if match is None and wrapped is not None and wrapped.search(code, max(0, position - 40), position):
             match = _UNWRAPPED.match(code, position + len(name))
+        if match is None and scope.rules.tuples:
+            return self._part(scope, position)
         if match is None:
             return LOCAL
-        start = match.end()
+        start = self._matched(code, match.end()) if wrapped is not None else match.end()
         steps = scope.source.expression(start)
         value = self._engine.expressions.evaluate(scope, steps, start) if steps else LOCAL
         # Which part of a tuple a name takes is not told by what all of it holds.
         return LOCAL if isinstance(value, Elements) and _is_part(code, position, match[0]) else value
+
+    def _part(self, scope: FileScope, position: int) -> Value | None:
+        """What a variable is given that is one of several in brackets: `let (a, b) = …`."""
+        code, brackets = scope.source.code, scope.source.around(position, "(")
+        given = _ASSIGNED.match(code, brackets.end + 1) if brackets is not None else None
+        if brackets is None or given is None or not _LET.search(code, max(0, brackets.start - 20), brackets.start):
+            return LOCAL
+        steps = scope.source.expression(given.end())
+        value = self._engine.expressions.evaluate(scope, steps, given.end()) if steps else None
+        number = len(split(code[brackets.start + 1 : position] + "_", ",")) - 1
+        if not isinstance(value, TupleValue) or number >= len(value.types):
+            return LOCAL
+        home = self._engine.scope(value.file)
+        return self._engine.types.value(home, value.types[number], value.position, value.me) or LOCAL
+
+    def _matched(self, code: str, start: int) -> int:
+        """Where the expression begins that a `match` takes out of its wrapper, and gives as it is."""
+        match = _MATCH.match(code, start)
+        opening = code.find("{", start, start + _HEAD) if match is not None else -1
+        is_same = opening >= 0 and _SAME_AGAIN.search(code, opening, opening + _HEAD) is not None
+        return match.end() if match is not None and is_same else start
 
     def me(self, scope: FileScope, position: int) -> Definition | None:
         """The type whose method a position is in."""

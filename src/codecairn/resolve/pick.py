@@ -9,8 +9,9 @@ from codecairn.names.lookup import find_exact, worth
 from codecairn.names.qualified import parts, qualified_name
 from codecairn.paths import printable
 from codecairn.resolve.engine import Engine
+from codecairn.resolve.rules import rules_of
 from codecairn.resolve.same_definition import Candidate, declarations, definition_of, group_one, home_of
-from codecairn.resolve.values import Definition
+from codecairn.resolve.values import VARIABLES, Definition
 
 _MOST_LISTED = 50
 _MOST_SAID = 5
@@ -35,6 +36,8 @@ class SymbolMeaning:
 def pick_definition(engine: Engine, name: str, path: str | None = None, line: int | None = None) -> Definition:
     """The one definition that a caller means."""
     found = _groups(engine, name, path, line)
+    if len({(group[0][0].id, group[0][1].path) for group in found}) == 1:  # a field and what reads it
+        found = [min(found, key=lambda group: group[0][1].number)]
     if len(found) > 1:
         raise _ambiguous(name, found)
     return definition_of(found[0][0])
@@ -76,9 +79,10 @@ def _nearest(found: list[Candidate], line: int) -> list[Candidate]:
 
 def _one_a_path(found: list[Candidate]) -> list[Candidate]:
     """Overloads, a getter and its setter, an interface and the value of its name are one to whom asks by name."""
-    kept: dict[tuple[int, str], Candidate] = {}
+    kept: dict[tuple[int, str, bool], Candidate] = {}
     for file, symbol in found:
-        kept.setdefault((file.id, symbol.path), (file, symbol))
+        is_apart = rules_of(file.language).rules.fields_apart and symbol.kind in VARIABLES
+        kept.setdefault((file.id, symbol.path, is_apart), (file, symbol))
     return list(kept.values())
 
 

@@ -223,9 +223,9 @@ def _quoting(engine: Engine, file: int, name: str, group: set[Definition]) -> li
 
 def _assignments(engine: Engine, target: Definition, group: set[Definition]) -> Iterator[Reference]:
     """Fields of types below that are assignments to the target."""
-    name = engine.symbol(target).name
+    name, are_apart = engine.symbol(target).name, engine.scope(target.file).rules.fields_apart
     for row, symbol in engine.definitions_named(name):
-        if symbol.kind != "field" or symbol.parent < 0:
+        if symbol.kind != "field" or symbol.parent < 0 or are_apart:
             continue
         owner = engine.budget.within(
             partial(engine.members.of, Instance(Definition(row.id, symbol.parent)), name), None

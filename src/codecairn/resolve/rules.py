@@ -24,6 +24,7 @@ class CompiledRules:
     passed_on: re.Pattern[str] | None
     hidden: re.Pattern[str] | None
     wrapped: re.Pattern[str] | None
+    begins: re.Pattern[str] | None
     bounds: re.Pattern[str]
     narrowing: re.Pattern[str] | None
     returned: re.Pattern[str] | None
@@ -55,6 +56,7 @@ def rules_of(language: str) -> CompiledRules:
         passed_on=_compile_given(rules.passed_on),
         hidden=_compile_given(rules.hidden),
         wrapped=_compile_given(rules.wrapped),
+        begins=_compile_given(rules.begins),
         bounds=re.compile(rules.bounds),
         narrowing=_compile_given(rules.narrowing),
         returned=re.compile(rules.returned, re.MULTILINE) if rules.returned else None,

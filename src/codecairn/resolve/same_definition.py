@@ -113,7 +113,7 @@ def is_declaration(engine: Engine, candidate: Candidate) -> bool:
 
 
 def _is_macro(candidate: Candidate) -> bool:
-    """A macro of a function's name, which stands before it or for it: it calls it, or nothing where a build has none."""
+    """A macro of a function's name, which calls it, or stands for it where a build has none."""
     return candidate[1].signature.startswith("#")
 
 

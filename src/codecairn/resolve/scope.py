@@ -24,6 +24,7 @@ _CONTROL = re.compile(r"\b(?:if|for|while|switch|return|with|in|else|await|typeo
 _QUOTED_BEFORE = re.compile(r"([\"'])(?:[\w. |,\[\]]*[. |,\[\]])?$")
 _QUOTED_AFTER = re.compile(r"(?!\w)[\w. |,\[\]]*([\"'])")
 _QUOTED_WITHIN = 120
+_MODULES = frozenset({"module"})
 _BODY = re.compile(r"\s*(?:\??:[^={;]*?)?\s*(?:=>|\{|->)")
 
 
@@ -90,6 +91,14 @@ class FileScope:
     @cached_property
     def wildcards(self) -> list[Import]:
         return self.imports.get("*", [])
+
+    def path_from(self, position: int, names: list[str]) -> str:
+        """A path as the file itself would write it that stands in a module inside the file."""
+        inner = self.symbol_at(position, _MODULES)
+        for _ in self.around(inner.number) if inner else ():
+            if names[0] == "super":
+                names = names[1:] if names[1:2] == ["super"] else ["self", *names[1:]]
+        return "::".join(names)
 
     def passes_on(self, each: Import, name: str) -> bool:
         """Whether who imports this file has from it what it imports itself under a name."""
@@ -395,8 +404,8 @@ class FileScope:
 
     def is_macro(self, name: str, position: int) -> bool:
         """Whether a name is followed by what makes it a macro's, and not by an inequality."""
-        end = position + len(name) + len(self.rules.macros)
-        return self.source.code.startswith(self.rules.macros, position + len(name)) and self.source.code[end : end + 1] != "="
+        code, end = self.source.code, position + len(name)
+        return code.startswith(self.rules.macros, end) and not code.startswith("=", end + len(self.rules.macros))
 
     def is_key(self, name: str, position: int) -> bool:
         """Whether a name only labels a value here."""

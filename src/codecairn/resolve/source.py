@@ -362,7 +362,7 @@ def split(text: str, separator: str) -> list[str]:
 
 _BARE = frozenset({
     "await", "new", "return", "in", "not", "and", "or", "if", "else", "is", "typeof", "async", "throw", "case", "of",
-    "go", "defer", "range", "try", "void", "delete", "assert", "raise", "from",
+    "go", "defer", "range", "try", "void", "delete", "assert", "raise", "from", "using",
 })  # fmt: skip
 """Words that may stand before an expression and are no part of it."""
 _INTERPOLATED = re.compile(r"\$\{[^}\n]{1,200}\}|#\{[^}\n]{1,200}\}|\\\([^)\n]{1,200}\)")

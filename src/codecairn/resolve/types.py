@@ -24,11 +24,13 @@ from codecairn.resolve.values import (
     Outside,
     Parent,
     Shape,
+    TupleValue,
     Value,
     either,
 )
 from codecairn.store.file_version import SymbolRow
 
+_READY = Outside | Instance | Elements | Shape | Either | ModuleFiles | TupleValue
 _NOTHING = frozenset({"None", "null", "undefined", "void", "never", "unknown", "any", "nil", ""})
 _BEFORE_A_TYPE = re.compile(r"^(?:(?:'\w+|readonly|const|mut|dyn|impl|keyof|final|unique)\s+)+")
 _OWN = frozenset({"Self", "this", "$this", "self", "t.Self", "te.Self", "typing.Self", "static"})
@@ -45,6 +47,8 @@ class Types:
     def _find_type(self, definition: Definition, me: Definition | None) -> Value | None:
         scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
         owner = scope.symbols[symbol.parent] if symbol.parent >= 0 else None
+        if owner is not None and owner.kind == "enum" and symbol.kind == "const":
+            return Instance(Definition(definition.file, owner.number))
         lines = {symbol.name_line} if owner is None else range(owner.start_line, owner.end_line + 1)
         bindings = [each for each in scope.bindings.get(symbol.name, ()) if each.line in lines]
         for each in sorted(bindings, key=lambda each: each.line != symbol.name_line):
@@ -98,6 +102,8 @@ class Types:
             return self._own_type(scope, text, position, me)
         if (elements := _elements(text, scope.rules.values)) is not None:
             return Elements(elements, scope.row.id, position, me)
+        if scope.rules.tuples and text.startswith("(") and len(inner := _arguments(text[1:].rpartition(")")[0])) > 1:
+            return TupleValue(tuple(inner), scope.row.id, position, me)
         if text.startswith("(") and "=>" not in text:
             inner = _arguments(text[1:].rpartition(")")[0])
             return self._one_type(scope, inner[0].split(" ")[-1], position, me) if inner else None
@@ -234,7 +240,7 @@ class Types:
         if not isinstance(value, Definition):
             if isinstance(value, FunctionValue):
                 return self._engine.expressions.call_result(value)
-            return value if isinstance(value, Outside | Instance | Elements | Shape | Either | ModuleFiles) else None
+            return value if isinstance(value, _READY) else None
         symbol = self._engine.symbol(value)
         if symbol.kind == "type":
             is_own = self._engine.scope(value.file).rules.own_types

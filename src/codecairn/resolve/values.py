@@ -87,6 +87,16 @@ class Shape:
 
 
 @dataclass(frozen=True)
+class TupleValue:
+    """Several values in one, whose types are written in a file."""
+
+    types: tuple[str, ...]
+    file: int
+    position: int
+    me: Definition | None = None
+
+
+@dataclass(frozen=True)
 class Outside:
     """Known to be none of the project's: a library's, or a value of the language's own; or what such a one gives, of
     which nothing tells what it is."""
@@ -115,6 +125,7 @@ Value = (
     | Elements
     | FunctionValue
     | Shape
+    | TupleValue
     | Outside
     | Local
     | Either
