@@ -1,7 +1,7 @@
 """Every reference to functions and types of a PHP project, as intelephense sees them.
 
     npm install intelephense
-    python benchmarks/oracles/php_references.py ROOT --server node_modules/.bin/intelephense [--symbols 300] > php_NAME.json
+    python benchmarks/oracles/php_references.py ROOT --server node_modules/.bin/intelephense > php_NAME.json
 
 The server indexes the whole folder before the first question. Asked about are functions, methods and types, chosen at
 random; the place of the definition itself is among its references.
@@ -104,7 +104,9 @@ def _symbols(source: Source) -> Iterator[tuple[str, int]]:
             yield each.name, each.name_line
 
 
-def _answers(server: Intelephense, root: Path, chosen: list[tuple[Source, tuple[str, int]]]) -> Iterator[dict[str, Any]]:
+def _answers(
+    server: Intelephense, root: Path, chosen: list[tuple[Source, tuple[str, int]]]
+) -> Iterator[dict[str, Any]]:
     for source, (name, line) in chosen:
         text = source.text.decode("utf-8", "replace")
         column = text.split("\n")[line - 1].find(f" {name}") + 1
