@@ -34,6 +34,8 @@ from codecairn.store.file_version import SymbolRow
 from codecairn.store.view import FileRow
 
 """Ways of importing by which what a file imports is not passed on to those that import it."""
+_FEWEST_IN_A_DIAMOND = 3
+_MOST_WAYS = 200
 _SPREAD = re.compile(r"[{,]\s*\.\.\.([\w$.]+)\s*[,}]")
 
 
@@ -126,7 +128,20 @@ class Members:
                 seen.add(each)
                 above.append(each)
                 waiting += self.supers(each)[::-1]
-        return Lineage(tuple(above), is_open)
+        return Lineage(tuple(self._below_first(definition, above)), is_open)
+
+    def _below_first(self, definition: Definition, above: list[Definition]) -> list[Definition]:
+        """The types above one with every type before those that it extends itself, as Python looks members up: of the
+        several ways that lead to a type the last one counts."""
+        if self._engine.scope(definition.file).rules.scopes != "indent" or len(above) < _FEWEST_IN_A_DIAMOND:
+            return above
+        met, waiting = list[Definition](), self.supers(definition)[::-1]
+        while waiting and len(met) < _MOST_WAYS:
+            each = waiting.pop()
+            if each is not None and each != definition:
+                met.append(each)
+                waiting += self.supers(each)[::-1]
+        return list(dict.fromkeys(reversed(met)))[::-1] if not waiting else above
 
     def _is_assigned(self, field: Definition) -> bool:
         """A field that is only given a value (`self.x = …`): what a type above defines as the name goes before it."""
