@@ -75,6 +75,9 @@ the name looked for, captured as `n`.
     attribute     how the names of types end that may be left off in `[Name]`
     splits_types  true where a type and a value may share a name and are two things; `fields_apart` likewise a field
                   and a method
+    constructors  names of methods that are used where their type is called
+    overloads     true where functions of one name in one type are several; `trailing_blocks` where a block behind a
+                  call is one more argument
     own_types     true where `type A B` makes a type of its own
     bare_results  true where results stand without a mark between parameters and body
     overrides_are_one  true where references to a member are also those to what it overrides and what overrides it
@@ -182,6 +185,9 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     attribute: str = ""
     splits_types: bool = False
     fields_apart: bool = False
+    constructors: frozenset[str] = frozenset()
+    overloads: bool = False
+    trailing_blocks: bool = False
     own_types: bool = False
     bare_results: bool = False
     overrides_are_one: bool = False

@@ -91,10 +91,8 @@ class Engine(Questions):
         if scope.rules.attribute and self._is_attribute(scope, site):
             site = msgspec.structs.replace(site, name=site.name + scope.rules.attribute)
         position = scope.source.position(site.line, site.column)
-        if scope.rules.variable_mark and scope.source.code.endswith(scope.rules.variable_mark, 0, position):
-            return self._bind_variable(scope, site, position - 1)
-        if scope.rules.path_mark and scope.source.code.endswith(scope.rules.path_mark, 0, position):
-            return self._bind_path(scope, site, position)
+        if (bound := self._bind_marked(scope, site, position)) is not None:
+            return bound
         if not site.qualifier and not scope.may_see(site.name) and not self.fixtures.named(scope, site.name):
             return self._unbound(scope, site, _NO_DEFINITION)
         if scope.rules.marks and scope.source.code.endswith(scope.rules.marks, 0, position):
@@ -102,7 +100,7 @@ class Engine(Questions):
         steps = scope.source.receiver(position) if site.qualifier else []
         if steps:
             return self._bind_member(scope, site, position, steps)
-        if site.qualifier:
+        if site.qualifier and scope.source.has_separator_before(position):
             return self._unbound(scope, site, _RECEIVER)
         if site.kind not in ("extends", "implements") and scope.is_key(site.name, position):
             return FOREIGN
@@ -116,6 +114,17 @@ class Engine(Questions):
         if value is None:
             return self._unbound(scope, site, _NO_DEFINITION)
         return _SEVERAL if isinstance(value, Either) else FOREIGN
+
+    def _bind_marked(self, scope: FileScope, site: Site, position: int) -> BoundSite | None:
+        """What a name means by the text right before it, where that alone tells what kind of name it is."""
+        code, rules = scope.source.code, scope.rules
+        if rules.variable_mark and code.endswith(rules.variable_mark, 0, position):
+            return self._bind_variable(scope, site, position - len(rules.variable_mark))
+        if rules.path_mark and code.endswith(rules.path_mark, 0, position):
+            return self._bind_path(scope, site, position)
+        if rules.imports == "dotted" and _IMPORTED_PATH.search(code, max(0, position - _PATH_WITHIN), position):
+            return FOREIGN
+        return None
 
     def _bind_variable(self, scope: FileScope, site: Site, position: int) -> BoundSite:
         """A variable by its mark: one of the file, a static one of a type, or a local one, which no definition is."""
@@ -269,6 +278,9 @@ def _are_alike(receiver: str, owner: str) -> bool:
     return len(one) >= _SHORTEST_ALIKE and len(other) >= _SHORTEST_ALIKE and (one in other or other in one)
 
 
+_IMPORTED_PATH = re.compile(r"^[ \t]*from[ \t]+[\w.]*$", re.MULTILINE)
+"""Before a part of the path of a module, which is no name of the file."""
+_PATH_WITHIN = 80
 _SHORTEST_ALIKE = 3
 _SEVERAL_WORDS = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z]")
 _ATTRIBUTE_WITHIN = 40

@@ -190,10 +190,11 @@ class Members:
         return None
 
     def constructed_type(self, definition: Definition) -> Definition | None:
-        """The type whose constructor it is, where constructors are named as their type is."""
-        symbols, symbol = self._engine.scope(definition.file).symbols, self._engine.symbol(definition)
-        owner = symbols[symbol.parent] if symbol.parent >= 0 and symbol.kind in CALLABLE else None
-        is_made = owner is not None and owner.kind in TYPES and owner.name == symbol.name
+        """The type whose constructor it is, by the type's name or one that all constructors have."""
+        scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
+        owner = scope.symbols[symbol.parent] if symbol.parent >= 0 and symbol.kind in CALLABLE else None
+        names = {owner.name, *scope.rules.constructors} if owner is not None else set[str]()
+        is_made = owner is not None and owner.kind in TYPES and symbol.name in names
         return Definition(definition.file, symbol.parent) if is_made else None
 
     def namesake(self, definition: Definition, *, is_called: bool) -> Definition:

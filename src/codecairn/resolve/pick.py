@@ -25,6 +25,8 @@ class SymbolMeaning:
 
     definition: Definition
     also: tuple[Definition, ...] = ()
+    is_apart: bool = False
+    """Whether one of several overloads is meant, as who names its place says."""
 
     @property
     def every(self) -> list[Definition]:
@@ -46,11 +48,12 @@ def meanings(engine: Engine, name: str, path: str | None = None, line: int | Non
     found = _groups(engine, name, path, line)
     if len(found) > MOST_ANSWERED:
         raise _ambiguous(name, found)
+    is_apart = line is not None
     if path is not None and len(found) == len(found[0]) == 1:
         asked = definition_of(found[0][0])
         others = [each for each in declarations(engine, home_of(engine, asked)) if each != asked]
-        return [SymbolMeaning(asked, tuple(others))]
-    return [SymbolMeaning(definition_of(first), tuple(map(definition_of, also))) for first, *also in found]
+        return [SymbolMeaning(asked, tuple(others), is_apart)]
+    return [SymbolMeaning(definition_of(first), tuple(map(definition_of, also)), is_apart) for first, *also in found]
 
 
 def _groups(engine: Engine, name: str, path: str | None, line: int | None) -> list[list[Candidate]]:

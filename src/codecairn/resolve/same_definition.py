@@ -45,9 +45,9 @@ def group_one(engine: Engine, found: list[Candidate]) -> list[list[Candidate]]:
     return [sorted(group, key=lambda each: order[definition_of(each)]) for group in groups.values()]
 
 
-def references_to_all(engine: Engine, targets: list[Definition]) -> ReferenceSet:
+def references_to_all(engine: Engine, targets: list[Definition], *, is_apart: bool = False) -> ReferenceSet:
     """The uses of definitions that are one; what is bound to any of them is unresolved for none."""
-    founds = [references_to(engine, each) for each in targets[:_MOST_IMPLEMENTATIONS]]
+    founds = [references_to(engine, each, is_apart=is_apart) for each in targets[:_MOST_IMPLEMENTATIONS]]
     if len(founds) == 1:
         return founds[0]
     rows = engine.known.rows

@@ -289,6 +289,10 @@ class SourceText:
                 return []
         return steps
 
+    def after_angle(self, opening: int) -> int:
+        """Behind the type arguments that open here."""
+        return _closing_angle(self.code, opening, min(len(self.code), opening + _FARTHEST)) + 1
+
     def _is_name(self, text: str, word: re.Match[str], start: int, end: int) -> bool:
         """Whether a word is a name, and not one that only stands before an expression."""
         if word[0] not in _BARE or word.end() >= end or text[word.end()] in ".:?[-":
