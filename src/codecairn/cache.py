@@ -4,9 +4,10 @@ A cache belongs to the process, not to a project: however many projects a server
 all that caches take. Weights are estimates of what an entry and its key take in memory, measured when they were
 written down; an entry that is heavier than the whole cache may be is not kept.
 
-`Cache` forgets what was used longest ago. `Memo` is for millions of short questions whose answers are worked out in a
-microsecond, where even a lock would cost more than the answer: it is a dict while the answer is known, and forgets
-everything at its bound.
+`Cache` forgets what was used longest ago, and a state of something as soon as a later state of it is kept: nobody asks
+about the generations of an index that edits leave behind. `Memo` is for millions of short questions whose answers are
+worked out in a microsecond, where even a lock would cost more than the answer: it is a dict while the answer is known,
+and forgets everything at its bound.
 """
 
 from __future__ import annotations
@@ -65,11 +66,21 @@ def caches() -> list[CacheState]:
 
 
 class Cache(Named, Generic[_Key, _Value]):
-    """Values by key, the latest used, up to a weight. Any thread may use it."""
+    """Values by key, the latest used, up to a weight. Any thread may use it.
 
-    def __init__(self, name: str, most_bytes: int, weigh: Callable[[_Value], int]) -> None:
+    `subject` names the thing that a key is a state of; only the state that was put last is kept."""
+
+    def __init__(
+        self,
+        name: str,
+        most_bytes: int,
+        weigh: Callable[[_Value], int],
+        subject: Callable[[_Key], Hashable] | None = None,
+    ) -> None:
         super().__init__(name, most_bytes)
         self._weigh = weigh
+        self._subject = subject
+        self._states: dict[Hashable, _Key] = {}
         self._bytes = 0
         self._kept: OrderedDict[_Key, tuple[_Value, int]] = OrderedDict()
         self._lock = threading.Lock()
@@ -93,11 +104,20 @@ class Cache(Named, Generic[_Key, _Value]):
             self._drop(key)
             if weight > self.most_bytes:
                 return value
+            self._drop_earlier_state(key)
             self._kept[key] = (value, weight)
             self._bytes += weight
             while self._bytes > self.most_bytes:
-                self._bytes -= self._kept.popitem(last=False)[1][1]
+                self._drop(next(iter(self._kept)))
         return value
+
+    def _drop_earlier_state(self, key: _Key) -> None:
+        if self._subject is None:
+            return
+        subject = self._subject(key)
+        if subject in self._states:
+            self._drop(self._states[subject])
+        self._states[subject] = key
 
     def drop(self, key: _Key) -> None:
         with self._lock:
@@ -105,12 +125,16 @@ class Cache(Named, Generic[_Key, _Value]):
 
     def _drop(self, key: _Key) -> None:
         before = self._kept.pop(key, None)
-        if before is not None:
-            self._bytes -= before[1]
+        if before is None:
+            return
+        self._bytes -= before[1]
+        if self._subject is not None:
+            self._states.pop(self._subject(key), None)
 
     def clear(self) -> None:
         with self._lock:
             self._kept.clear()
+            self._states.clear()
             self._bytes = 0
 
     def state(self) -> CacheState:

@@ -271,3 +271,16 @@ def databases(pid: int) -> list[Path]:
         except OSError:  # it was closed meanwhile
             continue
     return [path for path in found if path.suffix == ".db"]
+
+
+def test_a_later_state_of_a_thing_takes_the_place_of_the_earlier() -> None:
+    cache: Cache[tuple[str, int], str] = Cache("test.states", 10_000, len, lambda key: key[0])
+    for generation in range(5):
+        cache.put(("layer", generation), "x" * 100)
+    cache.put(("other layer", 0), "y")
+    assert cache.get(("layer", 3)) is None
+    assert (cache.get(("layer", 4)), cache.get(("other layer", 0))) == ("x" * 100, "y")
+    assert cache.state().entries == 2
+    cache.drop(("layer", 4))
+    cache.put(("layer", 4), "again")
+    assert (cache.get(("layer", 4)), cache.state().entries) == ("again", 2)

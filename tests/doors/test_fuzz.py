@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from codecairn.serve import Service, stdio
+from codecairn.greeting import line_stream
+from codecairn.serve import Service
 from tests.support.doors import HttpDoor, line_client
 from tests.support.fuzz import Lines, Owed, owed
 from tests.support.wire import ENVELOPE, LineClient
@@ -97,7 +98,7 @@ def test_the_stdio_door_owes_nothing_to_anybody(
     trials: Callable[[int], int],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(stdio, "LONGEST_LINE", LONGEST)
+    monkeypatch.setattr(line_stream, "LONGEST_LINE", LONGEST)
     lines = Lines(seeded, modern=kind == "2026-07-28", longest=LONGEST)
     with line_client(served) as client:
         opened(client, kind)
@@ -110,9 +111,9 @@ def test_the_stdio_door_owes_nothing_to_anybody(
 
 
 def test_a_line_over_the_real_limit_is_refused_and_the_next_is_read(client: LineClient) -> None:
-    client.send_bytes(b'{"a":"' + b"x" * stdio.LONGEST_LINE + b'"}')
+    client.send_bytes(b'{"a":"' + b"x" * line_stream.LONGEST_LINE + b'"}')
     assert client.take(None)["error"]["code"] == -32700
-    padding = stdio.LONGEST_LINE - len(b'{"jsonrpc":"2.0","id":1,"method":"health/check","x":""}') - 1
+    padding = line_stream.LONGEST_LINE - len(b'{"jsonrpc":"2.0","id":1,"method":"health/check","x":""}') - 1
     client.send_bytes(b'{"jsonrpc":"2.0","id":1,"method":"health/check","x":"' + b"x" * padding + b'"}')
     assert client.take(1)["result"]["status"] == "ok"
 

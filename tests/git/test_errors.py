@@ -132,7 +132,7 @@ def test_a_file_that_is_never_read(committed: Repo, ask: Ask, path: str) -> None
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
-        ("git_log", {"maxCount": 0}), ("git_log", {"file_path": "a.txt"}), ("git_log", {"filePath": 3}),
+        ("git_log", {"maxCount": 0}), ("git_log", {"colour": "a.txt"}), ("git_log", {"filePath": 3}),
         ("git_log", {"filePath": "/etc/passwd"}), ("git_log", {"filePath": "../x"}), ("git_log", {"since": "  "}),
         ("git_log", {"author": ""}), ("git_log", {"cursor": "x"}), ("git_blame", {}),
         ("git_blame", {"filePath": "a.txt", "startLine": "one"}), ("git_blame", {"filePath": ["a.txt"]}),

@@ -17,8 +17,9 @@ from codecairn.source.refs import tip_of
 from codecairn.store.database import IndexStore
 from codecairn.store.file_version import FileVersion
 from codecairn.store.layers import Layer, Scope
+from codecairn.store.open_index import OpenIndex
 from codecairn.store.ref_writer import RefWriter
-from codecairn.store.view import OpenIndex, View, open_view
+from codecairn.store.view import View, open_view
 from codecairn.store.writer import Content, IndexWriter
 from codecairn.words import analyse
 from tests.support.indexes import LastingWorkers, contents, documents, faults, project_index

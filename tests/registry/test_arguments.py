@@ -1,6 +1,7 @@
 """Arguments are accepted exactly when the advertised input schema accepts them.
 
-Two leniencies: null for an optional parameter means it was not given, and 10.0 is a whole number (as JSON Schema has
+Three leniencies: null for an optional parameter means it was not given, a name that can only mean one parameter is that
+one, and 10.0 is a whole number (as JSON Schema has
 it too). One bound is the tool's own to enforce, because its contract fixes the words of the refusal.
 """
 
@@ -169,10 +170,31 @@ def test_nesting_without_end_is_refused() -> None:
     assert refused.data == {"param": "sizes", "reason": "nested too deeply"}
 
 
-@pytest.mark.parametrize(
-    ("given_name", "meant"), [("file_path", "filePath"), ("filepath", "filePath"), ("max_count", "maxCount")]
-)
+@pytest.mark.parametrize(("given_name", "meant"), [("filePaht", "filePath"), ("maxcuont", "maxCount")])
 def test_a_misspelt_parameter_is_told_its_name(given_name: str, meant: str) -> None:
     refused = refusal(tools.standard().tools["git_log"], {given_name: "x"})
     assert refused is not None
     assert refused.remedy == f"Did you mean {meant}?"
+
+
+@pytest.mark.parametrize(
+    ("tool", "given_name", "meant"),
+    [
+        ("git_log", "file_path", "filePath"), ("git_log", "path", "filePath"), ("git_blame", "file", "filePath"),
+        ("read_file", "filePath", "path"), ("read_file", "file", "path"), ("grep_codebase", "regex", "pattern"),
+        ("find_references", "symbol", "symbol_name"), ("find_references", "symbolName", "symbol_name"),
+        ("diff_context", "head", "head_ref"), ("search_code", "branch", "ref"),
+    ],
+)  # fmt: skip
+def test_a_guessed_name_means_the_parameter(tool: str, given_name: str, meant: str) -> None:
+    params = tools.standard().tools[tool].params
+    whole = {"query": "tokens", "symbol_name": "login", "path": "a.py", "filePath": "a.py", "pattern": "x"}
+    needed = {name: value for name, value in whole.items() if name in params.__struct_fields__ and name != meant}
+    needed = {name: value for name, value in needed.items() if name in schema.of_params(params).get("required", [])}
+    assert getattr(schema.validate(params, {**needed, given_name: "guessed"}), meant) == "guessed"
+
+
+def test_a_parameter_given_under_two_names_is_refused() -> None:
+    refused = refusal(tools.standard().tools["git_log"], {"filePath": "a.py", "file_path": "b.py"})
+    assert refused is not None
+    assert refused.data["param"] == "file_path"

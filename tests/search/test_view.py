@@ -15,7 +15,8 @@ from codecairn.index.run import Options
 from codecairn.index.views import searching
 from codecairn.project import Project
 from codecairn.rank.search import Question
-from codecairn.store.view import OpenIndex, View
+from codecairn.store.open_index import OpenIndex
+from codecairn.store.view import View
 from codecairn.store.writer import IndexWriter
 from tests.support.repo import Repo
 

@@ -26,10 +26,11 @@ import uvicorn
 from codecairn import tools
 from codecairn.config import Settings
 from codecairn.connection import Connection
+from codecairn.greeting.line_stream import LineStream
 from codecairn.project import Projects
 from codecairn.serve import Service
 from codecairn.serve import http as http_door
-from codecairn.serve.stdio import LineStream, StdioDoor
+from codecairn.serve.stdio import StdioDoor
 from codecairn.tools import Call, Registry
 from tests.support.wire import ENVELOPE, LineClient
 

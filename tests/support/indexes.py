@@ -22,9 +22,9 @@ from codecairn.store import folders
 from codecairn.store.database import IndexStore
 from codecairn.store.file_version import FileVersion, Links, decompress, unpack_lines
 from codecairn.store.lexical import ANALYSED, Lexical
+from codecairn.store.open_index import OpenIndex
 from codecairn.store.vector_segments import Segment, Segments, segments_in
 from codecairn.store.vectors import VectorFiles
-from codecairn.store.view import OpenIndex
 
 FIELDS = (*ANALYSED, "uses")
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -23,6 +24,8 @@ _WAITING = """\
 cairn: waiting for an MCP client on stdin. Ctrl-C ends it.
   Clients start this command themselves: `cairn setup` writes it into yours.
   In a shell, use `cairn search WORDS` or `cairn --help`; over HTTP, --http."""
+_FIRST_LINE_S = 0.1
+"""Most clients have said their first line by now; a later one is answered beside the imports."""
 _LEVELS = ["debug", "info", "warning", "error"]
 
 
@@ -84,39 +87,64 @@ def command(
     allocator.spare()
     _end_on_signals()
     settings = config.load(roots, local=address is None, worktrees=worktrees, answers=answers)
-    make = partial(_service, settings, selection, watch=not no_watch, index=not no_index)
+    names = tuple(part.strip() for part in selection.split(",") if part.strip())
+    make = partial(_service, settings, names, watch=not no_watch, index=not no_index)
     with translate_errors(click.UsageError):
         if address is None:
-            _serve_stdio(make)
+            _serve_stdio(make, names, answers)
         else:
             _serve_http(settings, make, address, hosts)
 
 
-def _service(settings: config.Settings, selection: str, *, watch: bool, index: bool) -> Service:
+def _service(settings: config.Settings, selection: tuple[str, ...], *, watch: bool, index: bool) -> Service:
     from codecairn import tools
     from codecairn.doctor import servers
     from codecairn.project import Projects
     from codecairn.serve import Service
     from codecairn.serve.upkeep import Upkeep
 
-    names = tuple(part.strip() for part in selection.split(",") if part.strip())
-    registry = tools.standard(names)
+    registry = tools.standard(selection)
     if not registry.tools:
-        raise click.UsageError(f"--tools {selection} selects nothing. Known: {', '.join(tools.standard().tools)}")
+        raise click.UsageError(
+            f"--tools {','.join(selection)} selects nothing. Known: {', '.join(tools.standard().tools)}"
+        )
     projects = Projects(settings)
     servers.announce(config.data_folder(settings), " ".join(["cairn", *sys.argv[1:]]))
     is_asked_of_it = any(tool.family in _INDEX_FAMILIES for tool in registry.tools.values())
     return Service(registry, projects, Upkeep(projects, watch=watch) if index and is_asked_of_it else None)
 
 
-def _serve_stdio(make: Callable[[], Service]) -> None:
-    from codecairn.serve import sdk
+def _serve_stdio(make: Callable[[], Service], selection: tuple[str, ...], answers: str) -> None:
+    """Answer the handshake at once; what else a client asks waits for the tools and the SDK to be imported."""
+    from codecairn.greeting.greeter import Greeter
+    from codecairn.greeting.line_stream import LineStream
+    from codecairn.greeting.rendered import Greeting, Rendered
 
     if sys.stdin is not None and sys.stdin.isatty():
         click.echo(_WAITING, err=True)
-    door = sdk.stdio_door()
-    door.serve(make())
+    rendered = Rendered.load()
+    tools, wire, greeter = rendered.select(selection), LineStream.of_process(), None
+    if tools:  # where nothing is selected, the command fails and greets nobody
+        greeter = Greeter(wire, Greeting(rendered, tools, answers))
+        greeter.start()
+        greeter.wait_for_line(_FIRST_LINE_S)
+    with _no_collection():
+        from codecairn.serve import stdio
+
+        service = make()
+    stdio.serve(service, wire, greeter)
     _leave(0)
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Nothing that is imported is garbage: the collector waits until it is done, and never looks at it again."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _serve_http(settings: config.Settings, make: Callable[[], Service], address: str, hosts: tuple[str, ...]) -> None:

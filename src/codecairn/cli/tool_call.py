@@ -17,6 +17,7 @@ from codecairn.errors import CairnError
 if TYPE_CHECKING:
     from codecairn.project import Project, Projects
     from codecairn.tools import Registry
+    from codecairn.tools.families import ToolReply
 
 _OPEN = "codecairn.open"
 INTERRUPTED = 130
@@ -40,7 +41,7 @@ def tool_options(tool: str, flags: Mapping[str, str], **defaults: Any) -> Callab
     parameter that is named, with the type, the choices, the bounds and the help of its schema."""
     from codecairn import tools
 
-    properties = tools.standard().tools[tool].input_schema["properties"]
+    properties = tools.declared(tool).input_schema["properties"]
     forms = {name: {**properties[name], **({"default": defaults[name]} if name in defaults else {})} for name in flags}
     made = [_option(flags[name], name, form) for name, form in forms.items()]
     every = [root_option, *made, *([ref_option] if "ref" in properties else []), json_option]
@@ -88,14 +89,14 @@ def _sentence(error: CairnError) -> str:
 
 
 def open_tools(root: Path | None = None) -> tuple[Registry, Projects]:
-    """The tools and projects of a command, opened once: what one call has learnt of a project serves the next. `root`
-    is the project for tools that take none."""
+    """The registry and the projects of a command, opened once: what one call has learnt of a project serves the next.
+    `root` is the project for tools that take none."""
     from codecairn import tools
     from codecairn.project import Projects
 
     state = click.get_current_context().meta
     if _OPEN not in state:
-        state[_OPEN] = (tools.standard(), Projects(config.load((str(root),) if root else ())))
+        state[_OPEN] = (tools.Registry(), Projects(config.load((str(root),) if root else ())))
     found: tuple[Registry, Projects] = state[_OPEN]
     return found
 
@@ -111,24 +112,37 @@ def call_tool(
     tool: str, arguments: Mapping[str, Any], report: Report | None = None, *, root: Path | None = None
 ) -> dict[str, Any]:
     """Returns a tool's value; its error ends the command."""
-    from codecairn import tools
-    from codecairn.connection import Connection
-
-    logs.configure("warning", "text")
     with translate_errors():
-        registry, projects = open_tools(root)
-        call = tools.Call(projects, Connection("cli"), registry, "cli", report=report)
-        reply = registry.call(registry.tools[tool], call, dict(arguments))
+        reply = _reply(tool, arguments, report, root)
         if reply.error is not None:
             raise reply.error
     return reply.value
 
 
+def _reply(tool: str, arguments: Mapping[str, Any], report: Report | None, root: Path | None) -> ToolReply:
+    from codecairn import tools
+    from codecairn.connection import Connection
+
+    logs.configure("warning", "text")
+    registry, projects = open_tools(root)
+    call = tools.Call(projects, Connection("cli"), registry, "cli", report=report)
+    return registry.call(tools.declared(tool), call, dict(arguments))
+
+
 def ask_tool(tool: str, root: Path | None, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Index what the tool is asked about, the project around a folder or a ref of it, and return the tool's value."""
+    """Return a tool's value about the project around a folder, or a ref of it, as it is now.
+
+    The answer itself says whether it is fresh; only where it is not, the files are indexed and the tool asked again.
+    """
     project = str(project_around(root))
+    arguments = {"workspace": project, **asked}
+    if asked.get("ref") is None:
+        with translate_errors():
+            reply = _reply(tool, arguments, None, None)
+        if reply.error is None and reply.value["metadata"]["freshness_status"] == "fresh":
+            return reply.value
     bring_up(project, asked.get("ref"))
-    return call_tool(tool, {"workspace": project, **asked})
+    return call_tool(tool, arguments)
 
 
 def bring_up(project: str, *refs: str | None) -> None:

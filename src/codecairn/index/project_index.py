@@ -34,7 +34,7 @@ from codecairn.store import folders
 from codecairn.store.database import IndexStore
 from codecairn.store.layers import Layer
 from codecairn.store.lexical import Lexical
-from codecairn.store.view import OpenIndex
+from codecairn.store.open_index import OpenIndex
 from codecairn.store.writer_lock import Owner, WriterLock
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from codecairn.source.file_content import ListedFile, Skip, read_text
 from codecairn.source.refs import Tip, commit_of, default_branch, tip_of
 from codecairn.store.database import Entry
 from codecairn.store.layers import Layer, Scope
-from codecairn.store.view import OpenIndex
+from codecairn.store.open_index import OpenIndex
 from codecairn.text import number_of
 
 PROTOCOL_VERSION = "1.0"

@@ -11,7 +11,8 @@ from codecairn.index.project_index import ProjectIndex
 from codecairn.index.status import IndexStatus
 from codecairn.paths import printable
 from codecairn.store.layers import Layer
-from codecairn.store.view import OpenIndex, View, open_view
+from codecairn.store.open_index import OpenIndex
+from codecairn.store.view import View, open_view
 
 _TRIES = 3
 _Answer = TypeVar("_Answer")

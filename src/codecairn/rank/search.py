@@ -118,16 +118,24 @@ _State = tuple[object, str, int, int, int, int, Callable[[str], bool]]
 not be shown: what was learnt holds for as long as nobody writes documents for the next."""
 
 
+def _subject(state: _State) -> tuple[object, ...]:
+    """The layer, as one searcher sees it."""
+    return *state[:3], state[6]
+
+
 _rankings: Cache[tuple[_State, Question], _Weighed] = Cache(
     "search.rankings", 4_000_000, lambda weighed: _RESULT_BYTES * len(weighed.proposals)
 )
 """Some thirty."""
-_met: Cache[_State, tuple[Met, int]] = Cache("search.files", 16_000_000, lambda met: _MET_BYTES * met[1])
+_met: Cache[_State, tuple[Met, int]] = Cache("search.files", 16_000_000, lambda met: _MET_BYTES * met[1], _subject)
 """The files that searches have met, which are at most those there are."""
 _frequencies: Cache[tuple[_State, str], int] = Cache("search.frequencies", 2_000_000, lambda _: 80)
-_extents: Cache[_State, Extent] = Cache("search.extents", 100_000, lambda _: 100)
+_extents: Cache[_State, Extent] = Cache("search.extents", 100_000, lambda _: 100, _subject)
 _vectors: Cache[_State, tuple[ViewVectors | None]] = Cache(
-    "search.vectors", 33_000_000, lambda found: max(_VIEW_BYTES, found[0].field.memory_bytes) if found[0] else 0
+    "search.vectors",
+    33_000_000,
+    lambda found: max(_VIEW_BYTES, found[0].field.memory_bytes) if found[0] else 0,
+    _subject,
 )
 """Whether there are any, and which. A server's clients may each be on a branch of their own."""
 

@@ -8,10 +8,11 @@ from itertools import takewhile
 
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, HOLDERS, TYPES
+from codecairn.resolve.brackets import split
 from codecairn.resolve.documented import result_type
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
-from codecairn.resolve.source import ExpressionStep, split
+from codecairn.resolve.source import ExpressionStep
 from codecairn.resolve.values import (
     OUTSIDE,
     UNTOLD,

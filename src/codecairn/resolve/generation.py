@@ -113,7 +113,10 @@ class Generation:
 
 
 _generations: Cache[_Generation, Generation] = Cache(
-    "resolve.generations", 10_000_000, lambda known: _ROW_BYTES * len(known.files)
+    "resolve.generations",
+    10_000_000,
+    lambda known: _ROW_BYTES * len(known.files),
+    lambda key: (key[0], key[1][:2], key[3]),
 )
 
 

@@ -8,10 +8,11 @@ from posixpath import commonpath
 from codecairn.names.qualified import last_part, parts
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, HOLDERS, TYPES
+from codecairn.resolve.brackets import split
 from codecairn.resolve.documented import local_type
+from codecairn.resolve.given_values import is_part, matched
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope, Variable
-from codecairn.resolve.source import split
 from codecairn.resolve.values import (
     LOCAL,
     VARIABLES,
@@ -40,17 +41,9 @@ _AS = re.compile(r"\bas\s+\(?$")
 _UNWRAPPED = re.compile(r"\s*\)\s*=(?![=>])\s*")
 _ASSIGNED = re.compile(r"\s*=(?![=>])\s*")
 _LET = re.compile(r"\blet\s+$")
-_MATCH = re.compile(r"match\s+")
-_SAME_AGAIN = re.compile(r"\b(?:Some|Ok)\((\w+)\)\s*=>\s*\1\s*[,}]")
 _HEAD = 1_000
 """Bytes of the head of a definition in which a type parameter's bounds are looked for."""
 _TAKEN = re.compile(r"[}\]]\s*=(?![=>])\s*")
-
-
-def _is_part(code: str, position: int, after: str) -> bool:
-    """Whether a name is one of several that are assigned together."""
-    before = code[code.rfind("\n", 0, position) + 1 : position].rstrip()
-    return before.endswith(",") or after.lstrip().startswith(",")
 
 
 class Names:
@@ -352,11 +345,11 @@ class Names:
             return self._part(scope, position)
         if match is None:
             return LOCAL
-        start = self._matched(code, match.end()) if wrapped is not None else match.end()
+        start = matched(code, match.end()) if wrapped is not None else match.end()
         steps = scope.source.expression(start)
         value = self._engine.expressions.evaluate(scope, steps, start) if steps else LOCAL
         # Which part of a tuple a name takes is not told by what all of it holds.
-        return LOCAL if isinstance(value, Elements) and _is_part(code, position, match[0]) else value
+        return LOCAL if isinstance(value, Elements) and is_part(code, position, match[0]) else value
 
     def _part(self, scope: FileScope, position: int) -> Value | None:
         """What a variable is given that is one of several in brackets: `let (a, b) = …`."""
@@ -371,13 +364,6 @@ class Names:
             return LOCAL
         home = self._engine.scope(value.file)
         return self._engine.types.value(home, value.types[number], value.position, value.me) or LOCAL
-
-    def _matched(self, code: str, start: int) -> int:
-        """Where the expression begins that a `match` takes out of its wrapper, and gives as it is."""
-        match = _MATCH.match(code, start)
-        opening = code.find("{", start, start + _HEAD) if match is not None else -1
-        is_same = opening >= 0 and _SAME_AGAIN.search(code, opening, opening + _HEAD) is not None
-        return match.end() if match is not None and is_same else start
 
     def me(self, scope: FileScope, position: int) -> Definition | None:
         """The type whose method a position is in."""

@@ -11,9 +11,9 @@ import re
 from dataclasses import dataclass
 
 from codecairn.parse.facts import Site
+from codecairn.resolve.brackets import split
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.scope import FileScope
-from codecairn.resolve.source import split
 from codecairn.resolve.values import Definition
 from codecairn.store.file_version import SymbolRow
 

@@ -6,10 +6,10 @@ import re
 
 from codecairn.names.qualified import last_part
 from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.resolve.brackets import split
 from codecairn.resolve.documented import variable_type
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
-from codecairn.resolve.source import split
 from codecairn.resolve.values import (
     UNTOLD,
     VARIABLES,

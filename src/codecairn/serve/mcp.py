@@ -20,8 +20,8 @@ from pydantic import ValidationError
 
 from codecairn import __version__
 from codecairn.connection import Connection
+from codecairn.greeting.answer_form import Client, answers_for
 from codecairn.serve import Service
-from codecairn.serve.clients import Client, answers_for
 from codecairn.serve.jsonrpc import INVALID_PARAMS, advertisement, tool_result, unknown_tool
 from codecairn.serve.resources import Context, ResourceHandlers
 from codecairn.tools import Answers, Call

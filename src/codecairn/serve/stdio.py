@@ -7,20 +7,16 @@ answered before, after or without a handshake and must not decide the protocol e
     JSON, no request              -> -32600        a bare method        -> BareDoor
     a method nobody has           -> -32601        everything else      -> the SDK
 
-Reading and writing block, so each has a thread; what lies between is one event loop. File descriptor 1 is pointed at
-stderr and 0 at nothing while we serve, so neither a stray print nor a child can touch the protocol.
+Reading and writing block, so each has a thread (`greeting/line_stream`); what lies between is one event loop. A greeter
+may have answered the handshake before this module was imported: the SDK is then told of it, and its answer is not sent.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-import queue
-import sys
-import threading
-from collections.abc import Callable
+import logging
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import Any
 
 import anyio
 import anyio.abc
@@ -31,98 +27,23 @@ from mcp_types import methods as spec
 from pydantic import ValidationError
 
 from codecairn.connection import Connection
+from codecairn.greeting.greeter import Answered, Greeter
+from codecairn.greeting.line_stream import LONGEST_LINE, TOO_LONG, LineStream
 from codecairn.serve import Service, jsonrpc, mcp
 from codecairn.serve.jsonrpc import BareDoor, NotJson
 from codecairn.serve.resources import Context
 from codecairn.source import process
 
-LONGEST_LINE = 16 << 20
+log = logging.getLogger("codecairn.mcp")
+
 _GRACE_S = 0.6
 """How long calls under way may still answer after stdin has closed; the process is gone within a second of it."""
 
 _LAST_WORDS_S = 0.1
 """How long calls whose child was then killed may take to say so."""
 
-_LINES_AHEAD = 256
-_TOO_LONG = object()
 _MODERN = "2026-07-28"
 _ENVELOPE = "io.modelcontextprotocol/protocolVersion"
-
-
-Deliver = Callable[[Any], object]
-
-
-class LineStream:
-    """Lines in and lines out, read and written by threads."""
-
-    def __init__(self, reads: BinaryIO, writes: BinaryIO) -> None:
-        self._input, self._output = reads, writes
-        self._outbox: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._room = threading.Semaphore(_LINES_AHEAD)
-        self._writer = threading.Thread(target=self._write, daemon=True)
-        self.broken = threading.Event()
-
-    @classmethod
-    def of_process(cls) -> LineStream:
-        """The process's own stdin and stdout, taken away from everybody else in it."""
-        sys.stdout.flush()
-        wire = cls(os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb"))
-        _divert(0, os.open(os.devnull, os.O_RDONLY))
-        _divert(1, _duplicate_of_stderr())
-        return wire
-
-    def start(self, deliver: Deliver) -> None:
-        self._writer.start()
-        threading.Thread(target=self._read, args=(deliver,), daemon=True).start()
-
-    def send(self, line: bytes) -> None:
-        self._outbox.put(line)
-
-    def release_line(self) -> None:
-        """A delivered line has been dealt with; the reader may go one further."""
-        self._room.release()
-
-    def close(self) -> None:
-        self._input.close()
-        self._output.close()
-
-    def flush(self, seconds: float) -> None:
-        self._outbox.put(None)
-        self._writer.join(seconds)
-
-    def _read(self, deliver: Deliver) -> None:
-        while line := self._input.readline(LONGEST_LINE):
-            if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
-                while (rest := self._input.readline(LONGEST_LINE)) and not rest.endswith(b"\n"):
-                    pass
-                deliver(_TOO_LONG)
-            elif line.strip():
-                deliver(line)
-            else:
-                continue
-            self._room.acquire()
-        deliver(None)
-
-    def _write(self) -> None:
-        while (line := self._outbox.get()) is not None:
-            try:
-                self._output.write(line)
-                self._output.flush()
-            except (OSError, ValueError):  # the client is gone; its stdin end tells the rest
-                self.broken.set()
-                return
-
-
-def _divert(descriptor: int, target: int) -> None:
-    os.dup2(target, descriptor)
-    os.close(target)
-
-
-def _duplicate_of_stderr() -> int:
-    try:
-        return os.dup(2)
-    except OSError:  # started with stderr closed
-        return os.open(os.devnull, os.O_WRONLY)
 
 
 @dataclass
@@ -139,13 +60,16 @@ class _Owed:
 
     method: str
     array: _Array | None
+    is_answered: bool = False
+    """Whether its answer went out before the SDK had it."""
     settled: anyio.Event = field(default_factory=anyio.Event)
 
 
 class StdioDoor:
-    def __init__(self, service: Service, wire: LineStream) -> None:
+    def __init__(self, service: Service, wire: LineStream, greeter: Greeter | None = None) -> None:
         self._service = service
         self._wire = wire
+        self._start_delivery = greeter.hand_over if greeter is not None else wire.start
         self._connection = Connection("stdio")
         self._unconnected = Connection("process", lasts=False)
         self._bare = BareDoor(service, "stdio")
@@ -162,7 +86,7 @@ class StdioDoor:
     async def run(self) -> None:
         inbox_send, inbox = anyio.create_memory_object_stream[Any](float("inf"))
         loop = asyncio.get_running_loop()
-        self._wire.start(lambda line: loop.call_soon_threadsafe(inbox_send.send_nowait, line))
+        self._start_delivery(lambda line: loop.call_soon_threadsafe(inbox_send.send_nowait, line))
         to_sdk, sdk_reads = create_context_streams[SessionMessage | Exception](0)
         sdk_writes, from_sdk = create_context_streams[SessionMessage](0)
         server = mcp.build(self._service, self._connection_of, "stdio")
@@ -191,8 +115,11 @@ class StdioDoor:
                 await anyio.sleep(0.01)
 
     async def _take(self, line: Any, to_sdk: Any, tasks: anyio.abc.TaskGroup) -> None:
-        if line is _TOO_LONG:
+        if line is TOO_LONG:
             return self._send(jsonrpc.parse_error(f"a line may hold at most {LONGEST_LINE} bytes"))
+        if isinstance(line, Answered):
+            self._note_answer()
+            return await self._to_sdk(jsonrpc.parse(line.line), None, to_sdk, is_answered=True)
         try:
             message = jsonrpc.parse(line)
         except NotJson as error:
@@ -260,7 +187,9 @@ class StdioDoor:
             for scope in self._bare_calls.get(_key(named), []):
                 scope.cancel()
 
-    async def _to_sdk(self, message: dict[str, Any], array: _Array | None, to_sdk: Any) -> None:
+    async def _to_sdk(
+        self, message: dict[str, Any], array: _Array | None, to_sdk: Any, *, is_answered: bool = False
+    ) -> None:
         try:
             parsed = types.jsonrpc_message_adapter.validate_python(message, by_name=False)
         except ValidationError:
@@ -273,7 +202,7 @@ class StdioDoor:
         if not self._sdk_has_begun and parsed.method != "initialize" and _is_enveloped(parsed.params):
             self._era = _MODERN
         self._sdk_has_begun = True
-        owed = _Owed(parsed.method, array)
+        owed = _Owed(parsed.method, array, is_answered)
         self._owed.setdefault(_key(parsed.id), []).append(owed)
 
         async def settle_silently() -> None:
@@ -291,7 +220,10 @@ class StdioDoor:
                 owed = self._settle(message["id"])
                 if owed.method == "initialize" and "result" in message:
                     self._era = message["result"].get("protocolVersion")
-                self._send(message, owed.array)
+                if not owed.is_answered:
+                    self._send(message, owed.array)
+                elif "error" in message:
+                    log.error("the handshake was answered, and the SDK refuses it: %s", message["error"])
             else:
                 self._send(message)
 
@@ -368,8 +300,7 @@ def _is_unanswered(message: Any) -> bool:
     return request is not None and not request.wants_answer
 
 
-def serve(service: Service) -> None:
+def serve(service: Service, wire: LineStream, greeter: Greeter | None = None) -> None:
     """Serve until stdin closes; then leave at once, with no child behind."""
-    wire = LineStream.of_process()
-    anyio.run(StdioDoor(service, wire).run)
+    anyio.run(StdioDoor(service, wire, greeter).run)
     wire.flush(0.3)

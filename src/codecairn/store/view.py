@@ -381,23 +381,6 @@ class View:
             return None
 
 
-@dataclass(frozen=True)
-class OpenIndex:
-    """The stores of one index."""
-
-    folder: Path
-    store: IndexStore
-    lexical: Lexical
-
-    @classmethod
-    def at(cls, folder: Path) -> OpenIndex:
-        return cls(folder, IndexStore(folder), Lexical(folder / "lexical"))
-
-    @classmethod
-    def create(cls, folder: Path) -> OpenIndex:
-        return cls(folder, IndexStore.create(folder), Lexical.create(folder / "lexical"))
-
-
 @contextmanager
 def open_view(
     store: IndexStore, lexical: Lexical, root: str, is_blocked: Callable[[str], bool], ref: int | None = None

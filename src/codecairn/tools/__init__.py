@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
 import msgspec
@@ -217,6 +218,22 @@ def standard(selection: tuple[str, ...] = ()) -> Registry:
         if not selection or each.name in selection or each.family in selection:
             registry.add(each)
     return registry
+
+
+def declared(name: str) -> Tool:
+    """One tool by its name; of the modules of this folder only the one that declares it is imported."""
+    modules = [each.name for each in pkgutil.iter_modules(__path__)]
+    for module in [each for each in modules if _declares(each, name)] or modules:
+        importlib.import_module(f"{__name__}.{module}")
+    return next(each for each in _declared if each.name == name)
+
+
+def _declares(module: str, name: str) -> bool:
+    """Told from the text; where there is none beside the package, no module is known to."""
+    try:
+        return f"\ndef {name}(" in Path(__path__[0], f"{module}.py").read_text(encoding="utf-8")
+    except OSError:
+        return False
 
 
 def _answer(tool: Tool, call: Call, arguments: Arguments) -> ToolReply:

@@ -381,9 +381,8 @@ def _record(place: SymbolPlace | None) -> SymbolRecord | None:
 
 def _file(change: Compared) -> ChangedFile:
     old_path = change.old_path if change.status == "renamed" else None
-    return ChangedFile(
-        path=change.path, change_type=change.status, old_path=old_path, not_indexed=change.reason or None
-    )
+    why = change.reason or None
+    return ChangedFile(path=change.path, change_type=change.status, old_path=old_path, not_indexed=why)
 
 
 def _metadata(

@@ -17,8 +17,8 @@ from codecairn.source.refs import tip_of
 from codecairn.store import folders
 from codecairn.store.layers import Layer
 from codecairn.store.lexical import size_of
+from codecairn.store.open_index import OpenIndex
 from codecairn.store.schema import SCHEMA
-from codecairn.store.view import OpenIndex
 from codecairn.text import number_of
 from codecairn.tools import Call, tool
 from codecairn.tools.inquiry import Inquiry, UnlistedRoot, project_of

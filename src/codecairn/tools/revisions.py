@@ -16,7 +16,7 @@ from codecairn.project import Project
 from codecairn.reading.project import print_refs, print_switched
 from codecairn.source.refs import is_repository, tips, worktrees
 from codecairn.store.layers import Layer
-from codecairn.store.view import OpenIndex
+from codecairn.store.open_index import OpenIndex
 from codecairn.tools import Call, tool
 from codecairn.tools.inquiry import Inquiry, Workspace, glance, inquire, project_of
 from codecairn.tools.waiting import is_first_run

@@ -1,8 +1,9 @@
 """Schemas from signatures, and arguments checked against them.
 
 A parameter is optional by its default; `None` as a default means "not given", and a client that sends `null` for such
-a parameter has not given it either. Unknown names are refused: an agent that writes `file_path` for `filePath` would
-otherwise be answered about the whole repository.
+a parameter has not given it either. A name in other letters (`file_path` for `filePath`) and a few that models guess
+mean the parameter they stand for. Other unknown names are refused: an argument that is dropped in silence would be
+answered about the whole repository.
 """
 
 from __future__ import annotations
@@ -54,6 +55,14 @@ _SELF_EVIDENT = frozenset(
     }
 )  # fmt: skip
 """Parameters which their names, their choices or the server's instructions tell."""
+
+
+_GUESSES = {
+    "base": ["base_ref"], "branch": ["ref"], "file": ["filePath", "path"], "filePath": ["path"], "file_path": ["path"],
+    "head": ["head_ref"], "name": ["symbol_name"], "path": ["filePath"], "regex": ["pattern"],
+    "symbol": ["symbol_name"],
+}  # fmt: skip
+"""Names that models guess for a parameter, taken where a tool has the parameter and no other of the guessed name."""
 
 
 Format = Annotated[
@@ -139,7 +148,7 @@ def validate(params: type[msgspec.Struct], arguments: Any) -> msgspec.Struct:
     _refuse_broken_text(arguments, "")
     known = params.__struct_fields__
     given = {name: _whole_numbers(value) for name, value in arguments.items() if value is not None or name not in known}
-    given = _with_workspace(given, known)
+    given = _with_meant_names(_with_workspace(given, known), known)
     try:
         return msgspec.convert(given, params)
     except (msgspec.ValidationError, OverflowError, RecursionError) as error:
@@ -153,6 +162,24 @@ def _with_workspace(given: dict[str, Any], known: tuple[str, ...]) -> dict[str, 
     if not is_root or given.get("workspace", path) != path:
         return given
     return {name: value for name, value in given.items() if name != "path"} | {"workspace": path}
+
+
+def _with_meant_names(given: dict[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
+    """The arguments under the names of the tool. A parameter that is given twice keeps both names, and is refused."""
+    if given.keys() <= set(known):
+        return given
+    meant = {name: _meaning(name, known) for name in given if name not in known}
+    counts = Counter([*meant.values(), *(name for name in given if name in known)])
+    return {meant[name] if name in meant and counts[meant[name]] == 1 else name: value for name, value in given.items()}
+
+
+def _meaning(name: str, known: tuple[str, ...]) -> str:
+    likely = [each for each in known if _plain(each) == _plain(name)] or _GUESSES.get(name, [])
+    return next((each for each in likely if each in known), name)
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").replace("-", "").casefold()
 
 
 def _explain(message: str, params: type[msgspec.Struct], given: dict[str, Any]) -> InvalidInput:
@@ -179,8 +206,8 @@ def _explain(message: str, params: type[msgspec.Struct], given: dict[str, Any]) 
 
 def _nearest(name: str, known: list[str]) -> list[str]:
     """Parameters by their letters, whatever the case and whether they are joined by underscores."""
-    plain = {each.replace("_", "").casefold(): each for each in known}
-    near = get_close_matches(name.replace("_", "").casefold(), plain, MOST, 0.5)
+    plain = {_plain(each): each for each in known}
+    near = get_close_matches(_plain(name), plain, MOST, 0.5)
     return [plain[each] for each in near]
 
 

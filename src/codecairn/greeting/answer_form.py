@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from codecairn.clients import known_clients
-from codecairn.tools import Answers
+
+if TYPE_CHECKING:
+    from codecairn.tools import Answers
 
 _READING_SINCE = "2025-06-18"
 """The first protocol version whose clients know structured values; before it, the text is the JSON of the value."""
