@@ -4,7 +4,8 @@
 
 FOLDER holds the project's compile_commands.json, which cmake writes with -DCMAKE_EXPORT_COMPILE_COMMANDS=ON; clangd
 indexes what is named there before the first question. Asked about are functions and methods that are defined in files
-of that list or in headers, chosen at random. A macro's use has no place of its own in clangd, so macros are left out.
+of that list or in headers, chosen at random. A macro's use has no place of its own in clangd, so macros are left out,
+and so is `main`, which is one to clangd in all programs.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def _functions(source: Source) -> Iterator[tuple[str, int]]:
     lines = source.text.decode("utf-8", "replace").split("\n")
     for each in extract(source.language, source.text).symbols:
         is_macro = "#" in lines[each.start_line - 1].partition(each.name)[0]
-        if each.kind in CALLABLE and each.name.isidentifier() and not is_macro:
+        if each.kind in CALLABLE and each.name.isidentifier() and each.name != "main" and not is_macro:
             yield each.name, each.name_line
 
 

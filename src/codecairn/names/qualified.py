@@ -59,6 +59,11 @@ def qualified_name(file: FileRow, symbol: SymbolRow) -> str:
     return f"{module}{language.data.separator if language else '.'}{symbol.path}" if module else symbol.path
 
 
+def file_stem(path: str) -> str:
+    """The name of a file without its folders and endings."""
+    return PurePosixPath(path).name.partition(".")[0]
+
+
 def last_part(name: str) -> str:
     """The name after the last joint."""
     return _JOINT.split(name)[-1]

@@ -14,18 +14,34 @@ import re
 import msgspec
 
 from codecairn.cancel import Cancel
+from codecairn.names.qualified import file_stem, last_part
 from codecairn.parse.facts import Site
 from codecairn.parse.kinds import TYPES
 from codecairn.resolve.expressions import Expressions
+from codecairn.resolve.fixtures import Fixtures
 from codecairn.resolve.members import Members
 from codecairn.resolve.names import Names
 from codecairn.resolve.namespaces import Namespaces
+from codecairn.resolve.package_paths import PackagePaths
 from codecairn.resolve.questions import BoundSite, Questions
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.source import ExpressionStep
 from codecairn.resolve.step_budget import MOST_STEPS
 from codecairn.resolve.types import Types
-from codecairn.resolve.values import Definition, Either, Elements, Local, ModuleFiles, Outside
+from codecairn.resolve.values import (
+    VARIABLES,
+    Definition,
+    Either,
+    Elements,
+    Instance,
+    Local,
+    ModuleFiles,
+    Namespace,
+    Outside,
+    Parent,
+    Value,
+)
+from codecairn.store.file_version import SymbolRow
 from codecairn.store.view import View
 
 FOREIGN = BoundSite(None, is_known=True)
@@ -39,6 +55,8 @@ _SEVERAL = BoundSite(None, reason="several targets")
 class Engine(Questions):
     names: Names
     namespaces: Namespaces
+    package_paths: PackagePaths
+    fixtures: Fixtures
     types: Types
     members: Members
     expressions: Expressions
@@ -47,6 +65,8 @@ class Engine(Questions):
         super().__init__(view, cancel, steps)
         self.names = Names(self)
         self.namespaces = Namespaces(self)
+        self.package_paths = PackagePaths(self)
+        self.fixtures = Fixtures(self)
         self.types = Types(self)
         self.members = Members(self)
         self.expressions = Expressions(self)
@@ -70,27 +90,70 @@ class Engine(Questions):
             return self._bind_import(scope, site)
         if scope.rules.attribute and self._is_attribute(scope, site):
             site = msgspec.structs.replace(site, name=site.name + scope.rules.attribute)
-        if not site.qualifier and not scope.may_see(site.name):
-            return self._unbound(scope, site, _NO_DEFINITION)
         position = scope.source.position(site.line, site.column)
+        if (bound := self._bind_marked(scope, site, position)) is not None:
+            return bound
+        if not site.qualifier and not scope.may_see(site.name) and not self.fixtures.named(scope, site.name):
+            return self._unbound(scope, site, _NO_DEFINITION)
         if scope.rules.marks and scope.source.code.endswith(scope.rules.marks, 0, position):
             return FOREIGN
         steps = scope.source.receiver(position) if site.qualifier else []
         if steps:
             return self._bind_member(scope, site, position, steps)
-        if site.qualifier:
+        if site.qualifier and scope.source.has_separator_before(position):
             return self._unbound(scope, site, _RECEIVER)
         if site.kind not in ("extends", "implements") and scope.is_key(site.name, position):
             return FOREIGN
-        wants = self._wants(scope, site, position)
+        wants = "function" if self._is_function(scope, site, position) else self._wants(scope, site, position)
         value, resolver = self.names.lookup(scope, site.name, position, wants, reads=False)
         if value is None and scope.rules.splits_types and site.name not in scope.rules.primitives:
             value, resolver = self.names.lookup(scope, site.name, position, reads=False)
+        value = self._opened(value)
         if isinstance(value, Definition):
             return BoundSite(value, resolver)
         if value is None:
             return self._unbound(scope, site, _NO_DEFINITION)
         return _SEVERAL if isinstance(value, Either) else FOREIGN
+
+    def _bind_marked(self, scope: FileScope, site: Site, position: int) -> BoundSite | None:
+        """What a name means by the text right before it, where that alone tells what kind of name it is."""
+        code, rules = scope.source.code, scope.rules
+        if rules.variable_mark and code.endswith(rules.variable_mark, 0, position):
+            return self._bind_variable(scope, site, position - len(rules.variable_mark))
+        if rules.path_mark and code.endswith(rules.path_mark, 0, position):
+            return self._bind_path(scope, site, position)
+        if rules.imports == "dotted" and _IMPORTED_PATH.search(code, max(0, position - _PATH_WITHIN), position):
+            return FOREIGN
+        return None
+
+    def _bind_variable(self, scope: FileScope, site: Site, position: int) -> BoundSite:
+        """A variable by its mark: one of the file, a static one of a type, or a local one, which no definition is."""
+        if steps := scope.source.receiver(position):
+            return self._bind_member(scope, site, position, steps)
+        if scope.symbol_at(position) is None:
+            for symbol in scope.symbols_by_name.get(site.name, ()):
+                if symbol.parent < 0 and symbol.signature.startswith(scope.rules.variable_mark):
+                    return BoundSite(Definition(scope.row.id, symbol.number))
+        return FOREIGN
+
+    def _bind_path(self, scope: FileScope, site: Site, position: int) -> BoundSite:
+        """A name with its package before it, however much of that is written."""
+        start = scope.source.word_start(position)
+        value = self.package_paths.value(scope, scope.source.code[start : position + len(site.name)])
+        if isinstance(value, Definition):
+            return BoundSite(value, "qualified")
+        return self._unbound(scope, site, _NO_DEFINITION) if value is None else FOREIGN
+
+    def _is_function(self, scope: FileScope, site: Site, position: int) -> bool:
+        """Whether no variable can be meant, in the languages where what is called is none."""
+        called = scope.compiled.called
+        if called is None:
+            return False
+        return site.kind == "calls" or called.match(scope.source.code, position + len(site.name)) is not None
+
+    def _opened(self, value: Value | None) -> Value | None:
+        """What opens a namespace, where one definition does."""
+        return (self.namespaces.opening(value) or value) if isinstance(value, Namespace) else value
 
     def _unbound(self, scope: FileScope, site: Site, reason: BoundSite) -> BoundSite:
         """Not bound, for a reason; known to be something else where nothing in the project has the name, or it is a
@@ -109,7 +172,7 @@ class Engine(Questions):
     def _bind_import(self, scope: FileScope, site: Site) -> BoundSite:
         near = [each for each in scope.imports_of(site.name) if each.line <= site.line]
         for each in sorted(near, key=lambda each: -each.line):
-            value = self.members.import_value(scope, each)
+            value = self._opened(self.members.import_value(scope, each))
             if isinstance(value, Definition):
                 return BoundSite(value, "import")
             if value is not None:
@@ -122,34 +185,66 @@ class Engine(Questions):
         if narrowed is not None and isinstance(found := self.members.of(narrowed, site.name), Definition):
             return BoundSite(found, "receiver_type")
         if value is None or isinstance(value, Local):
-            return self._by_unique_name(scope, site)
-        found = self.members.of(value, site.name, self._wants(scope, site, position, steps[0].start))
+            return self._by_unique_name(scope, site, steps)
+        found = self._opened(self.members.of(value, site.name, self._wants(scope, site, position, steps[0].start)))
         if isinstance(found, Definition):
-            is_module = isinstance(value, ModuleFiles) or (
+            is_module = isinstance(value, ModuleFiles | Namespace) or (
                 isinstance(value, Definition) and self.symbol(value).kind in TYPES | {"module"}
             )
             return BoundSite(found, "qualified" if is_module else "receiver_type")
         if isinstance(found, Either):
             return _SEVERAL
+        if isinstance(value, Outside) and not value.is_told:
+            return self._by_unique_name(scope, site, steps, is_distinct=True)
         if isinstance(value, Outside) or (isinstance(value, Elements) and not self._passes_on(value, site.name)):
             return FOREIGN
+        if self._may_have_more(scope, value, site.name):
+            return self._by_unique_name(scope, site, steps)
         return self._unbound(scope, site, _PARTLY)
+
+    def _may_have_more(self, scope: FileScope, value: Value, name: str) -> bool:
+        """Whether a value may have members that its type does not show: of the types that use a trait, of a type below
+        its own, or such as are made while the program runs."""
+        held = value.of if isinstance(value, Instance | Parent) else value
+        if not scope.rules.guesses or not isinstance(held, Definition):
+            return False
+        if self.symbol(held).kind in VARIABLES | {"trait", "module"}:
+            return True
+        if "*" in scope.rules.dynamic:
+            return True
+        types = [held, *self.members.lineage(held).above]
+        if any(self.members.own_member(each, maker) for each in types for maker in scope.rules.dynamic):
+            return True
+        owners = [Definition(row.id, each.parent) for row, each in self.definitions_named(name) if each.parent >= 0]
+        return len(owners) == 1 and held in self.members.lineage(owners[0]).above
 
     def _passes_on(self, value: Elements, name: str) -> bool:
         """Whether what a generic of another project holds has such a member, which it may pass on as its own."""
         held = self.expressions.element(value)
         return held is not None and isinstance(self.members.of(held, name), Definition)
 
-    def _by_unique_name(self, scope: FileScope, site: Site) -> BoundSite:
-        """The only member of a name, where nothing is known of what stands before the dot."""
+    def _by_unique_name(
+        self, scope: FileScope, site: Site, steps: list[ExpressionStep], *, is_distinct: bool = False
+    ) -> BoundSite:
+        """The only member of a name, where nothing is known of what stands before the dot; with `is_distinct` only a
+        name of several words, which a library will hardly have as well."""
         if not scope.rules.guesses:
             return self._unbound(scope, site, _RECEIVER)
         found = [
             (row, symbol) for row, symbol in self.definitions_named(site.name) if row.language == scope.row.language
         ]
-        members = [each for each in found if each[1].kind in ("method", "field")]
+        named = steps[-1].text if steps else ""
+        members = [
+            each for each in found
+            if each[1].kind in ("method", "field") or _is_put(each[1]) or file_stem(each[0].path) == named
+        ]  # fmt: skip
         if len({(row.id, symbol.path) for row, symbol in members}) != 1 or len(members) != len(found):
             return self._unbound(scope, site, _RECEIVER)
+        is_common = site.name in scope.compiled.library_members
+        if is_common or (is_distinct and _SEVERAL_WORDS.search(site.name) is None):
+            owner = last_part(self.scope(members[0][0].id).owner_path(members[0][1]))
+            if not _are_alike(next((step.text for step in reversed(steps) if step.kind == "name"), ""), owner):
+                return self._unbound(scope, site, _RECEIVER)
         return BoundSite(Definition(members[0][0].id, members[0][1].number), "unique_name")
 
     def _wants(self, scope: FileScope, site: Site, position: int, start: int | None = None) -> str:
@@ -172,6 +267,22 @@ class Engine(Questions):
         )
 
 
+def _is_put(symbol: SymbolRow) -> bool:
+    """Whether a function is made as a member of something: `function state.get()`, `res.get = function ()`."""
+    return re.search(rf"[.:]{re.escape(symbol.name)}\b", symbol.signature.partition("(")[0]) is not None
+
+
+def _are_alike(receiver: str, owner: str) -> bool:
+    """Whether a value is called as a type is: `res` of `res`, `client` of `TestClient`."""
+    one, other = (name.strip("_$").replace("_", "").lower() for name in (receiver, owner))
+    return len(one) >= _SHORTEST_ALIKE and len(other) >= _SHORTEST_ALIKE and (one in other or other in one)
+
+
+_IMPORTED_PATH = re.compile(r"^[ \t]*from[ \t]+[\w.]*$", re.MULTILINE)
+"""Before a part of the path of a module, which is no name of the file."""
+_PATH_WITHIN = 80
+_SHORTEST_ALIKE = 3
+_SEVERAL_WORDS = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z]")
 _ATTRIBUTE_WITHIN = 40
 _ATTRIBUTE = re.compile(r"(?:^|\n|[^\w)\]\s])\s*\[\s*(?:\w+:\s*)?\Z")
 _RESULT_BEFORE = re.compile(r"\)\s{0,9}:\s{0,9}\Z")

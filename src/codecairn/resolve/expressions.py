@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
+from itertools import takewhile
 
-from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.parse.facts import Import
+from codecairn.parse.kinds import CALLABLE, HOLDERS, TYPES
+from codecairn.resolve.brackets import split
+from codecairn.resolve.documented import result_type
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
-from codecairn.resolve.source import ExpressionStep, split
+from codecairn.resolve.source import ExpressionStep
 from codecairn.resolve.values import (
     OUTSIDE,
+    UNTOLD,
     VARIABLES,
     Definition,
     Either,
@@ -29,7 +35,9 @@ from codecairn.store.file_version import SymbolRow
 _SAME = frozenset({"values", "copy", "items", "filter", "slice", "reverse", "reversed", "sort", "concat"})
 _ELEMENT = frozenset({"get", "pop", "popleft", "setdefault", "at", "find", "shift", "first", "last", "next"})
 """What containers call the methods that give a container of the same, or one of what they hold."""
-_RETURN = re.compile(r"\breturn\b[ \t]+")
+_RETURN = re.compile(r"\b(?:return|yield)\b[ \t]+")
+_TYPE_NAME = re.compile(r"[A-Z]\w*[a-z]")
+_MOST_PASSED_ON = 3
 _NARROWED_WITHIN = 1500
 """Bytes after a test of a type in which it is taken to hold."""
 
@@ -46,10 +54,14 @@ class Expressions:
 
     def _walk(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Value | None:
         cast = next((at for at, step in enumerate(steps) if step.text in scope.rules.casts and _is_call(steps, at)), -1)
-        value = self._cast_to(scope, steps[cast + 1]) if cast >= 0 else self._first(scope, steps, position)
-        for number, step in enumerate(steps[cast + 2 if cast >= 0 else 1 :], cast + 2 if cast >= 0 else 1):
-            if value is None or isinstance(value, Local | Outside):
+        value, begin = self._begin(scope, steps, position, cast)
+        for number, step in enumerate(steps[begin:], begin):
+            if self._keeps(scope, value, steps, number):
+                continue
+            if value is None or isinstance(value, Local):
                 return value
+            if isinstance(value, Outside):
+                return given_outside(value, steps[number - 1 :])
             if isinstance(value, Parent) and step.kind == "call":
                 continue
             if step.text == "this" and isinstance(value, Definition):
@@ -60,6 +72,70 @@ class Expressions:
                 value = self.call_result(value) if step.kind == "call" else self.element(value)
         return value
 
+    def _begin(
+        self, scope: FileScope, steps: list[ExpressionStep], position: int, cast: int
+    ) -> tuple[Value | None, int]:
+        """What an expression begins with, and how many steps that are."""
+        begin = cast + 2 if cast >= 0 else 1
+        if cast < 0 and (made := _made_wrapper(scope, steps)):
+            start, end = steps[made].start + 1, steps[made].start + 1 + len(steps[made].text)
+            value, begin = self.evaluate(scope, scope.source.steps(scope.source.code, start, end), position), made + 1
+        elif cast < 0 and steps[0].text in scope.rules.requires and _is_call(steps, 0):
+            value, begin = self._required(scope, steps[1]), 2
+        else:
+            value = self._cast_to(scope, steps[cast + 1]) if cast >= 0 else self._first(scope, steps, position)
+        if value is None and (scope.rules.flat or scope.rules.imports == "crate"):
+            value, begin = self._module_spelt_out(scope, steps)
+        elif value is None and scope.rules.imports == "package":
+            value, begin = self._package_spelt_out(scope, steps)
+        return value, begin
+
+    def _holds_names(self, value: Value | None) -> bool:
+        """Whether a path can go through a value: no variable or function has the names that stand behind it."""
+        if isinstance(value, Definition):
+            return self._engine.symbol(value).kind in HOLDERS
+        return isinstance(value, Namespace | ModuleFiles | Outside | Either)
+
+    def _keeps(self, scope: FileScope, value: Value | None, steps: list[ExpressionStep], number: int) -> bool:
+        """Whether a step leaves a value what it is: the name of what takes it out of a wrapper, and the call of it."""
+        if not isinstance(value, Instance) or not scope.rules.keeps:
+            return False
+        named = steps[number] if steps[number].kind == "name" else steps[number - 1]
+        if steps[number].kind not in ("name", "call") or named.text not in scope.rules.keeps:
+            return False
+        return not isinstance(self._engine.members.of(value, named.text), Definition)
+
+    def _module_spelt_out(self, scope: FileScope, steps: list[ExpressionStep]) -> tuple[Value | None, int]:
+        """A module that is imported and then named by its whole path, and how many steps that are."""
+        names = [step.text for step in steps]
+        if not scope.rules.flat:
+            return self._module_of_crate(scope, steps)
+        for end in range(len(steps), 0, -1):
+            path = ".".join(names[:end])
+            if any(each.module == path for each in scope.all_imports):
+                return self._engine.modules.find(scope.row, path) or OUTSIDE, end
+        return (OUTSIDE if steps[0].text in scope.rules.libraries else None), 1
+
+    def _module_of_crate(self, scope: FileScope, steps: list[ExpressionStep]) -> tuple[Value | None, int]:
+        """The module that a path begins with, the longest there is: of this crate, or of another in the project."""
+        code, end = scope.source.code, 0
+        while end < len(steps) and code.startswith("::", steps[end].start + len(steps[end].text)):
+            end += 1
+        for last in range(end, 0, -1):
+            path = scope.path_from(steps[0].start, [step.text for step in steps[:last]])
+            if (module := self._engine.modules.find(scope.row, path)) is not None:
+                return module, last
+        return (OUTSIDE if steps[0].text in scope.rules.libraries else None), 1
+
+    def _package_spelt_out(self, scope: FileScope, steps: list[ExpressionStep]) -> tuple[Value | None, int]:
+        """A package that is named by its whole path where it is used, and how many steps that are."""
+        names = list(takewhile(lambda step: step.kind == "name", steps))
+        for end in range(len(names), 0, -1):
+            module = self._engine.modules.find(scope.row, ".".join(step.text for step in names[:end]))
+            if module is not None:
+                return module, end
+        return None, 1
+
     def _first(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Value | None:
         first, rules = steps[0], scope.rules
         if first.kind == "literal":
@@ -69,20 +145,57 @@ class Expressions:
             return self.evaluate(scope, inner, position) if inner else self._cast(scope, first, position)
         if first.kind != "name":
             return None
+        if rules.literal and scope.source.text.startswith(rules.literal, first.start - len(rules.literal)):
+            return OUTSIDE
         if first.text in rules.selves | rules.classes | rules.supers:
-            mine = self._engine.names.me(scope, first.start)
-            if mine is not None:
-                if first.text in rules.supers:
-                    return Parent(mine)
-                return mine if first.text in rules.classes else Instance(mine)
-            if first.text in rules.selves | rules.supers:
-                return None
+            if rules.closed:
+                return self._engine.namespaces.around(scope, first.start)
+            mine = self._own(scope, first)
+            if mine is not None or first.text in rules.selves | rules.supers:
+                return mine
         value, _ = self._engine.names.lookup(scope, first.text, first.start, "value")
         if value is None and rules.splits_types:
             value, _ = self._engine.names.lookup(scope, first.text, first.start, "any")
-        if value is None and rules.namespaces and scope.source.code.startswith("::", first.start + len(first.text)):
+        is_path = rules.namespaces and scope.compiled.first.match(scope.source.code, first.start)
+        if is_path and not self._holds_names(value):
             return Namespace((first.text,), scope.row.id)
+        if value is None and self._is_foreign(scope, first.text):
+            return OUTSIDE
         return self.read(value) if not _is_call(steps, 0) else value
+
+    def _own(self, scope: FileScope, word: ExpressionStep) -> Value | None:
+        """What a word for the instance, its type or what that extends stands for."""
+        mine, rules = self._engine.names.me(scope, word.start), scope.rules
+        if mine is not None:
+            if word.text in rules.supers:
+                return Parent(mine)
+            return mine if word.text in rules.classes else Instance(mine)
+        if rules.returned and self._is_of_file(scope, word.start):
+            return self._engine.members.top(scope, scope.returned) or ModuleFiles((scope.row.id,))
+        return None
+
+    def _is_of_file(self, scope: FileScope, position: int) -> bool:
+        """Whether a position is in a method of the table that the file returns, whose members are the file's own."""
+        method = scope.symbol_at(position)
+        while method is not None and method.kind != "method" and method.parent >= 0:
+            method = scope.symbols[method.parent]
+        return method is not None and method.kind == "method" and not scope.owner_path(method)
+
+    def _is_foreign(self, scope: FileScope, name: str) -> bool:
+        """Whether a name that nothing declares is a library's: known as such, or a type's that the project lacks."""
+        if name in scope.rules.libraries:
+            return True
+        if _TYPE_NAME.match(name) is None or self._engine.definitions_named(name):
+            return False
+        # A file of its name defines it, though its grammar may not have seen where.
+        return f"{name}{posixpath.splitext(scope.row.path)[1]}" not in self._engine.known.namesakes
+
+    def _required(self, scope: FileScope, call: ExpressionStep) -> Value | None:
+        """What a call imports, where its argument is a string."""
+        module = scope.source.text[call.start + 1 : call.start + 1 + len(call.text)].strip()
+        if module[:1] not in ("'", '"') or module[-1:] != module[0]:
+            return None
+        return self._engine.members.import_value(scope, Import(module[1:-1], "", "_", 1, exported=False))
 
     def _cast_to(self, scope: FileScope, call: ExpressionStep) -> Value | None:
         arguments = split(scope.source.text[call.start + 1 : call.start + 1 + len(call.text)], ",")
@@ -142,21 +255,45 @@ class Expressions:
         found = self._engine.members.of(value, name)
         if not isinstance(found, Definition):
             return found
+        if self._engine.scope(found.file).rules.fields_apart:
+            found = self._engine.members.namesake(found, is_called=is_called)
         symbol = self._engine.symbol(found)
         if symbol.kind in VARIABLES:
             return self._engine.types.type_of(found, _owner(value))
         if symbol.kind in CALLABLE and not isinstance(value, ModuleFiles) and self._is_property(found):
             return self.return_value(found, _owner(value))
-        if symbol.kind in CALLABLE and is_called and symbol.returns:
-            return FunctionValue(symbol.returns, found.file, self.inside(found), _owner(value))
+        returns = result_type(self._engine.scope(found.file), symbol) if symbol.kind in CALLABLE and is_called else ""
+        if returns:
+            return FunctionValue(returns, found.file, self.inside(found), _owner(value))
         return found if is_called else self.read(found)
 
     def _is_property(self, definition: Definition) -> bool:
         scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
         if symbol.signature.startswith("get "):
             return True
-        heads = (scope.source.line(number) for number in range(symbol.start_line, symbol.name_line))
-        return any("property" in line and line.lstrip().startswith("@") for line in heads)
+        heads = (scope.source.line(number).strip() for number in range(symbol.start_line, symbol.name_line))
+        return any(head.startswith("@") and self._makes_property(scope, head[1:]) for head in heads)
+
+    def _makes_property(self, scope: FileScope, decorator: str) -> bool:
+        """Whether a decorator makes a method one that is read: by its name, or as a type that says what it gives."""
+        if "property" in decorator:
+            return True
+        if self._is_imported_property(scope, decorator):
+            return True
+        maker = self._engine.names.lookup(scope, decorator, 0)[0] if decorator.isidentifier() else None
+        if not isinstance(maker, Definition):
+            return False
+        is_type = self._engine.symbol(maker).kind in TYPES
+        return is_type and isinstance(self._engine.members.of_type(maker, "__get__"), Definition)
+
+    def _is_imported_property(self, scope: FileScope, name: str, depth: int = 0) -> bool:
+        """Whether a name is an import's for something that is called a property where it comes from."""
+        for each in scope.imports.get(name, ()):
+            module = self._engine.modules.find(scope.row, each.module) if depth < _MOST_PASSED_ON else None
+            inner = [self._engine.scope(file) for file in module.files] if module is not None else []
+            if "property" in each.name or any(self._is_imported_property(one, each.name, depth + 1) for one in inner):
+                return True
+        return False
 
     def inside(self, definition: Definition) -> int:
         """A position inside a definition, where its own types are looked up."""
@@ -174,7 +311,7 @@ class Expressions:
             found = self._engine.members.of(value, "__call__")
             return self.return_value(found, value.of) if isinstance(found, Definition) else None
         if not isinstance(value, Definition):
-            return value if isinstance(value, Outside) else None
+            return UNTOLD if isinstance(value, Outside) else None
         symbol = self._engine.symbol(value)
         if symbol.kind in TYPES:
             return Instance(value)
@@ -186,8 +323,8 @@ class Expressions:
     def return_value(self, definition: Definition, me: Definition | None) -> Value | None:
         """What a function gives: by its declared result, else by what it returns first that can be told."""
         symbol, scope = self._engine.symbol(definition), self._engine.scope(definition.file)
-        if symbol.returns:
-            return self._engine.types.value(scope, symbol.returns, self.inside(definition), me)
+        if returns := result_type(scope, symbol):
+            return self._engine.types.value(scope, returns, self.inside(definition), me)
         return self._engine.once(("returned", definition), lambda: self._first_return(scope, symbol))
 
     def _first_return(self, scope: FileScope, symbol: SymbolRow) -> Value | None:
@@ -217,7 +354,7 @@ class Expressions:
                     given = self.return_value(found, value.of)
                     return self.element(given) if name == "__iter__" else given
             return None
-        return value if isinstance(value, Outside) else None
+        return UNTOLD if isinstance(value, Outside) else None
 
     def narrow(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Value | None:
         """The type that a test before tells of an expression, in the same function."""
@@ -232,6 +369,23 @@ class Expressions:
         if function is not None and not scope.span(function).holds(at):
             return None
         return self._engine.types.value(scope, name, position)
+
+
+def _made_wrapper(scope: FileScope, steps: list[ExpressionStep]) -> int:
+    """Which step holds what is put into a wrapper where one is made or copied, as in `Arc::new(…)`; 0 where none is.
+    The word `new` is no step."""
+    if not steps or steps[0].text not in scope.rules.wrappers:
+        return 0
+    kinds = [each.kind for each in steps[:3]]
+    return 1 if kinds[:2] == ["name", "call"] else 2 if kinds == ["name", "name", "call"] else 0
+
+
+def given_outside(value: Outside, steps: list[ExpressionStep]) -> Outside:
+    """What steps from something of a library lead to: its parts and the values of its types are its own, too; of what
+    its functions give, nothing is told."""
+    called = [steps[at].text for at in range(len(steps)) if _is_call(steps, at)]
+    has_index = any(step.kind == "index" for step in steps)
+    return value if not has_index and all(name[:1].isupper() for name in called) else UNTOLD
 
 
 def _is_call(steps: list[ExpressionStep], number: int) -> bool:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
-from codecairn.names.qualified import module_of, parts
+from codecairn.names.qualified import last_part, module_of, parts
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.generation import ASKED_FIRST
-from codecairn.resolve.questions import Questions
+from codecairn.resolve.questions import Lineage, Questions
 from codecairn.resolve.rules import rules_of
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.values import (
     OUTSIDE,
+    UNTOLD,
     VARIABLES,
     Definition,
     Either,
@@ -34,14 +34,9 @@ from codecairn.store.file_version import SymbolRow
 from codecairn.store.view import FileRow
 
 """Ways of importing by which what a file imports is not passed on to those that import it."""
+_FEWEST_IN_A_DIAMOND = 3
+_MOST_WAYS = 200
 _SPREAD = re.compile(r"[{,]\s*\.\.\.([\w$.]+)\s*[,}]")
-
-
-class Lineage(NamedTuple):
-    """The types above one, nearest first and each once; open where one of them is not in the project."""
-
-    above: tuple[Definition, ...]
-    is_open: bool
 
 
 class Members:
@@ -69,6 +64,8 @@ class Members:
         if isinstance(value, Definition):
             symbol = self._engine.symbol(value)
             if symbol.kind in VARIABLES:
+                if symbol.parent < 0 and symbol.name == self._engine.scope(value.file).returned:
+                    return self.of_type(value, name, wants) or self.export(ModuleFiles((value.file,)), name, wants)
                 held = self._engine.types.type_of(value)
                 if held is not None and held != value and not isinstance(held, Local):
                     return self.of(held, name)
@@ -113,7 +110,7 @@ class Members:
                 is_callable = self._engine.symbol(own).kind in CALLABLE
                 return own if assigned is None or is_callable else assigned
             assigned, waiting = assigned or own, list(self.lineage(each).above)
-        return assigned or (OUTSIDE if lineage.is_open else None)
+        return assigned or (UNTOLD if lineage.is_open else None)
 
     def lineage(self, definition: Definition) -> Lineage:
         found = self._engine.once(("lineage", definition), lambda: self._lineage(definition))
@@ -131,7 +128,20 @@ class Members:
                 seen.add(each)
                 above.append(each)
                 waiting += self.supers(each)[::-1]
-        return Lineage(tuple(above), is_open)
+        return Lineage(tuple(self._below_first(definition, above)), is_open)
+
+    def _below_first(self, definition: Definition, above: list[Definition]) -> list[Definition]:
+        """The types above one with every type before those that it extends itself, as Python looks members up: of the
+        several ways that lead to a type the last one counts."""
+        if self._engine.scope(definition.file).rules.scopes != "indent" or len(above) < _FEWEST_IN_A_DIAMOND:
+            return above
+        met, waiting = list[Definition](), self.supers(definition)[::-1]
+        while waiting and len(met) < _MOST_WAYS:
+            each = waiting.pop()
+            if each is not None and each != definition:
+                met.append(each)
+                waiting += self.supers(each)[::-1]
+        return list(dict.fromkeys(reversed(met)))[::-1] if not waiting else above
 
     def _is_assigned(self, field: Definition) -> bool:
         """A field that is only given a value (`self.x = …`): what a type above defines as the name goes before it."""
@@ -145,6 +155,8 @@ class Members:
                 return Definition(definition.file, each.number)
         if symbol.kind == "const" and scope.rules.splits_types:
             return self._spread(scope, symbol, name)
+        if scope.rules.extensions:
+            return self._extension(scope, symbol, name)
         for row, each in (
             self._engine.definitions_named(name)
             if scope.rules.shares != "file" or scope.rules.imports == "crate"
@@ -154,7 +166,31 @@ class Members:
                 other = self._engine.scope(row.id)
                 if other.owner_path(each) == symbol.path:
                     return Definition(row.id, each.number)
+        return self._added_elsewhere(definition, symbol, name) if scope.rules.imports == "crate" else None
+
+    def _added_elsewhere(self, definition: Definition, symbol: SymbolRow, name: str) -> Definition | None:
+        """A member that another file adds to a type it imports."""
+        for row, each in self._engine.definitions_named(name):
+            owner = each.path[: -len(name)].rstrip(":")
+            if row.id != definition.file and each.parent < 0 and last_part(owner) == symbol.name:
+                other = self._engine.scope(row.id)
+                if self._engine.names.type_at(other, owner) == definition:
+                    return Definition(row.id, each.number)
         return None
+
+    def _extension(self, scope: FileScope, symbol: SymbolRow, name: str) -> Definition | None:
+        """A member that another file gives a type, which is named there as here or by its last name alone; of several
+        in one place the first."""
+        found = [
+            (row, each) for row, each in self._engine.definitions_named(name)
+            if row.language == scope.row.language and scope.owner_path(each) in (symbol.path, symbol.name)
+            and (each.parent < 0 or scope.owner_path(each) == symbol.path)
+        ]  # fmt: skip
+        beside = [each for each in found if self._engine.modules.is_beside(scope.row, each[0])]
+        chosen = beside or found
+        if not chosen or len({(row.package, each.path) for row, each in chosen}) > 1:
+            return None
+        return Definition(chosen[0][0].id, chosen[0][1].number)
 
     def _spread(self, scope: FileScope, symbol: SymbolRow, name: str) -> Definition | None:
         """A member that an object has from one that is spread into it."""
@@ -169,22 +205,22 @@ class Members:
         return None
 
     def constructed_type(self, definition: Definition) -> Definition | None:
-        """The type whose constructor it is, where constructors are named as their type is."""
-        symbols, symbol = self._engine.scope(definition.file).symbols, self._engine.symbol(definition)
-        owner = symbols[symbol.parent] if symbol.parent >= 0 and symbol.kind in CALLABLE else None
-        is_made = owner is not None and owner.kind in TYPES and owner.name == symbol.name
+        """The type whose constructor it is, by the type's name or one that all constructors have."""
+        scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
+        owner = scope.symbols[symbol.parent] if symbol.parent >= 0 and symbol.kind in CALLABLE else None
+        names = {owner.name, *scope.rules.constructors} if owner is not None else set[str]()
+        is_made = owner is not None and owner.kind in TYPES and symbol.name in names
         return Definition(definition.file, symbol.parent) if is_made else None
 
     def namesake(self, definition: Definition, *, is_called: bool) -> Definition:
         """Of a field and a method of one name in one type, the method where it is called and the field elsewhere."""
         scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
-        if symbol.parent < 0 or (symbol.kind in CALLABLE) == is_called:
+        if symbol.path == symbol.name or (symbol.kind in CALLABLE) == is_called:
             return definition
         named = (
-            each
-            for each in scope.symbols_by_name[symbol.name]
-            if each.parent == symbol.parent and each.kind not in TYPES
-        )
+            each for each in scope.symbols_by_name[symbol.name]
+            if each.path == symbol.path and each.kind not in TYPES
+        )  # fmt: skip
         other = next((each.number for each in named if (each.kind in CALLABLE) == is_called), symbol.number)
         return Definition(definition.file, other)
 
@@ -214,7 +250,8 @@ class Members:
     def top(self, scope: FileScope, name: str, wants: str = "any") -> Definition | None:
         for symbol in scope.symbols_by_name.get(name, ()):
             owner = scope.owner_path(symbol)
-            if symbol.parent < 0 and (not owner or owner == scope.row.package) and scope.suits(symbol, wants):
+            is_top = symbol.parent < 0 and (not owner or owner == scope.row.package)
+            if (is_top or scope.is_flat(symbol)) and scope.suits(symbol, wants):
                 return Definition(scope.row.id, symbol.number)
         return None
 
@@ -226,14 +263,19 @@ class Members:
         for file in self._defining(module, name):
             if (found := self.top(self._engine.scope(file), name, wants)) is not None:
                 return found
+        given = self._given_by(module) if wants != "type" else module
+        if isinstance(given, Definition) and (own := self.of_type(given, name)) is not None:
+            return own
         for file in module.files:
             if not rules_of(self._engine.known.rows[file].language).rules.reexports:
                 continue
             scope = self._engine.scope(file)
-            for each in scope.imports.get(name, ()):
-                if (value := self.import_value(scope, each, wants)) is not None:
+            for each in scope.imports.get(name, ()) if name else ():
+                if scope.passes_on(each, name) and (value := self.import_value(scope, each, wants)) is not None:
                     return value
             for each in scope.wildcards:
+                if scope.hides(each, name) or not scope.passes_on(each, name):
+                    continue
                 inner = self._engine.modules.find(scope.row, each.module)
                 if inner is not None and inner != module and (value := self.export(inner, name, wants)) is not None:
                     return value
@@ -266,27 +308,60 @@ class Members:
     def _find_import(self, scope: FileScope, each: Import, wants: str) -> Value | None:
         if not each.module:
             return self.top(scope, each.name, wants)
-        module = self._engine.modules.find(scope.row, each.module)
+        path = each.module
+        if scope.rules.imports == "crate" and path.startswith("super"):
+            path = scope.path_from(scope.source.position(each.line, 0), path.split("::"))
+        module = self._engine.modules.find(scope.row, path)
         if scope.rules.namespaces and (each.name or each.alias):
             namespace = Namespace(parts(each.module), scope.row.id)
             return self._engine.namespaces.member(namespace, each.name) if each.name else namespace
+        if not each.name and scope.rules.closed:
+            spelt = parts(each.module)
+            return Namespace(spelt, scope.row.id) if len(spelt) == 1 else None
         if not each.name:
+            if scope.rules.path_mark and module is None:
+                return self._engine.package_paths.value(scope, scope.rules.path_mark + each.module, wants)
             if scope.rules.imports == "dotted" and not each.alias and "." in each.module.lstrip("."):
                 module = self._engine.modules.find(scope.row, each.module.split(".")[0])
             if module is None and scope.rules.imports == "crate":
                 return self._item(scope, each.module)
-            return module if module is not None else OUTSIDE
+            return self._given_by(module) if module is not None else OUTSIDE
         if module is None and scope.rules.imports in ("crate", "package"):
             return self._item(scope, each.module, each.name)
         if module is None:
             return OUTSIDE
         return self.export(module, each.name, wants) or None
 
+    def _given_by(self, module: ModuleFiles) -> Value:
+        """What importing a module gives: itself, or the one thing that its file returns, where that has members."""
+        scope = self._engine.scope(module.files[0]) if len(module.files) == 1 else None
+        if scope is None or not scope.returned:
+            return module
+        return self.top(scope, scope.returned) or module
+
     def _item(self, scope: FileScope, path: str, name: str = "") -> Value | None:
         """An item of a type that an import names by its path: `use a::Type::Item`."""
         before, _, last = path.rpartition("::" if scope.rules.imports == "crate" else ".")
         outer = self._engine.modules.find(scope.row, before) if before else None
         found = self.export(outer, last) if outer else None
+        if found is None and self._is_own_path(scope, path):
+            return None
         if found is None or not name:
             return found if found is not None else OUTSIDE
         return self.of(found, name)
+
+    def _is_own_path(self, scope: FileScope, path: str) -> bool:
+        """Whether a path begins in the project, so that what is not found in it is not known to be a library's."""
+        if scope.rules.imports != "crate":
+            return False
+        first = path.partition("::")[0]
+        return first in ("crate", "self", "super") or self._engine.modules.find(scope.row, first) is not None
+
+    def item_of_type(self, scope: FileScope, each: Import, name: str) -> Value | None:
+        """What an import of everything in a type brings in: `use a::Kind::*`."""
+        if scope.rules.imports != "crate" or "::" not in each.module:
+            return None
+        held = self._item(scope, each.module)
+        is_type = isinstance(held, Definition) and self._engine.symbol(held).kind in TYPES
+        found = self.of(held, name) if is_type and held is not None else None
+        return found if isinstance(found, Definition) else None

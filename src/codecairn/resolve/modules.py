@@ -83,19 +83,34 @@ class Modules:
         key = (importer.language, folder, first)
         if key not in self._first_parts:
             roots = self._roots(importer, folder)
-            self._first_parts[key] = next(
-                (root for root in roots if self._at(importer, posixpath.join(root, first))), None
-            )
+            found = (root for root in roots if self._at(importer, posixpath.join(root, first)))
+            self._first_parts[key] = next(found, self._other_root(importer, first))
         return self._first_parts[key]
+
+    def _other_root(self, importer: FileRow, first: str) -> str | None:
+        """The folder of the only package of a name that is a project of its own in the same repository."""
+        rules = _rules(importer)
+        indexes = (f"{index}{ending}" for index in rules.index for ending in rules.endings)
+        folders = {
+            posixpath.dirname(file.path) for index in indexes for file in self._known.namesakes.get(index, ())
+            if posixpath.basename(posixpath.dirname(file.path)) == first
+        }  # fmt: skip
+        roots = {posixpath.dirname(folder) for folder in folders}
+        outer = [root for root in roots if not self._is_package(importer, root)]
+        return outer[0] if len(outer) == 1 else None
+
+    def _is_package(self, importer: FileRow, folder: str) -> bool:
+        rules = _rules(importer)
+        return any(posixpath.join(folder, f"{index}{ending}") in self.files
+                   for index in rules.index for ending in rules.endings)  # fmt: skip
 
     def _roots(self, importer: FileRow, folder: str) -> list[str]:
         """Where absolute imports are looked for: the folders above that are no packages, and `src` in them; at last the
         project itself, even where it has become one."""
         roots = []
         while True:
-            if not folder or not any(posixpath.join(folder, f"{index}{ending}") in self.files
-                       for index in _rules(importer).index for ending in _rules(importer).endings):  # fmt: skip
-                roots += [folder, posixpath.join(folder, "src")]
+            if not folder or not self._is_package(importer, folder):
+                roots += [folder, *(posixpath.join(folder, root) for root in _rules(importer).roots)]
             if not folder:
                 return roots
             folder = posixpath.dirname(folder)

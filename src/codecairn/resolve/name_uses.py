@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from codecairn.cache import Cache
 from codecairn.parse.facts import Import, Site
 from codecairn.parse.language import family
-from codecairn.resolve.engine import UNREACHED, Engine
+from codecairn.resolve.engine import FOREIGN, UNREACHED, Engine
 from codecairn.resolve.questions import BoundSite
 from codecairn.store.file_version import link_table, names_in
 
@@ -88,7 +88,9 @@ def _beyond_the_sites(engine: Engine, file: int, name: str, sites: list[Site]) -
     source, sigils = scope.source, tuple(scope.rules.sigils)
     known = {source.position(site.line, site.column) for site in sites}
     known.update(scope.name_at(each) for each in scope.symbols_by_name.get(name, ()))
+    is_keyword = name in scope.rules.keywords
     for at in source.mentions(name):
         if at not in known and source.text[at - 1 : at] not in sigils and source.is_code(name, at):
             site = scope.site_at(name, at)
-            yield file, site, _bind(engine, file, site)
+            is_word = is_keyword and not source.has_separator_before(at)
+            yield file, site, FOREIGN if is_word else _bind(engine, file, site)

@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from posixpath import commonpath
 
-from codecairn.names.qualified import last_part
-from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.names.qualified import last_part, parts
+from codecairn.parse.facts import Import
+from codecairn.parse.kinds import CALLABLE, HOLDERS, TYPES
+from codecairn.resolve.brackets import split
+from codecairn.resolve.documented import local_type
+from codecairn.resolve.given_values import is_part, matched
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope, Variable
 from codecairn.resolve.values import (
@@ -15,7 +19,9 @@ from codecairn.resolve.values import (
     Definition,
     Elements,
     Instance,
+    Local,
     Resolver,
+    TupleValue,
     Value,
     either,
 )
@@ -24,14 +30,20 @@ from codecairn.store.view import FileRow
 
 _LOOP = re.compile(r"(?:[ \t]*,[ \t]*[\w$*]+)*\)?[ \t]*(?:\bin\b|\bof\b|:?=[ \t]*range\b)[ \t]+")
 _GIVEN = re.compile(r"[ \t]*(?::[^=\n]+?)?(?:,[ \t]*\w+[ \t]*)*:?=(?![=>])\s*")
+_CALLED = re.compile(r"[ \t]*=[ \t]*(?:await[ \t]+)?[a-z_][\w.]*\(")
+"""A call of what has no name of a type: an object that can be called, as well as a function, gives what it returns."""
+_ANONYMOUS = re.compile(
+    r"\b(?:new|object\s*:)\s+([A-Z][\w.]*)(?:[<\[][^{};]*[>\]])?\s*(?:\([^{};]*\))?\s*(?:with\s[^{};]*)?$"
+)
+_HEAD_WITHIN = 200
+_MOST_BRACES = 6
 _AS = re.compile(r"\bas\s+\(?$")
+_UNWRAPPED = re.compile(r"\s*\)\s*=(?![=>])\s*")
+_ASSIGNED = re.compile(r"\s*=(?![=>])\s*")
+_LET = re.compile(r"\blet\s+$")
+_HEAD = 1_000
+"""Bytes of the head of a definition in which a type parameter's bounds are looked for."""
 _TAKEN = re.compile(r"[}\]]\s*=(?![=>])\s*")
-
-
-def _is_part(code: str, position: int, after: str) -> bool:
-    """Whether a name is one of several that are assigned together."""
-    before = code[code.rfind("\n", 0, position) + 1 : position].rstrip()
-    return before.endswith(",") or after.lstrip().startswith(",")
 
 
 class Names:
@@ -42,6 +54,10 @@ class Names:
         self, scope: FileScope, name: str, position: int, wants: str = "any", *, reads: bool = True
     ) -> tuple[Value | None, Resolver]:
         """What a bare name means at a position; with `reads`, of a variable what it holds, else only that it is one."""
+        if scope.rules.path_mark and scope.rules.path_mark in name:
+            return self._engine.package_paths.value(scope, name, wants), "qualified"
+        if scope.rules.macros and scope.is_macro(name, position):
+            return self._macro(scope, name), "qualified"
         inner = self._innermost(scope, name, position, wants, reads=reads)
         if inner is not None:
             return inner
@@ -50,18 +66,78 @@ class Names:
         for row in self._engine.beside(scope, name):
             if (found := self._engine.members.top(self._engine.scope(row.id), name, wants)) is not None:
                 return found, "qualified"
-        for each in scope.wildcards if not scope.rules.namespaces else ():
-            module = self._engine.modules.find(scope.row, each.module)
-            if module is not None and (value := self._engine.members.export(module, name, wants)) is not None:
-                return value, "import"
+        if (value := self._imported_with_all(scope, name, position, wants)) is not None:
+            return value, "import"
         if scope.rules.namespaces and (value := self._engine.namespaces.visible(scope, name, position)) is not None:
             return value, "qualified"
+        if (found := self._unpackaged(scope, name)) is not None:
+            return found, "qualified"
+        if scope.rules.flat and (value := self._of_imported_type(scope, name)) is not None:
+            return value, "import"
         if scope.rules.shares == "all":
             tops = [(row, symbol) for row, symbol in self._engine.definitions_named(name)
                     if row.language == scope.row.language and symbol.kind not in ("field",)]  # fmt: skip
             if len({symbol.path for _, symbol in tops}) == 1:
                 return self.first_seen(scope, tops), "unique_name"
         return None, "same_file"
+
+    def _imported_with_all(self, scope: FileScope, name: str, position: int, wants: str) -> Value | None:
+        """What has a name in the modules and types from which a file imports everything."""
+        own = [Import(scope.row.package, "*", "", 1, exported=False)] if scope.rules.package_objects else []
+        for each in [*own, *scope.wildcards] if not scope.rules.namespaces else ():
+            if scope.hides(each, name) and scope.source.line_of(position) != each.line:
+                continue
+            module = self._engine.modules.find(scope.row, each.module)
+            if module is not None and (value := self._engine.members.export(module, name, wants)) is not None:
+                return value
+            if scope.rules.imports == "package" and (value := self._in_type(scope, each, name)) is not None:
+                return value
+            if module is None and (value := self._engine.members.item_of_type(scope, each, name)) is not None:
+                return value
+        return None
+
+    def _unpackaged(self, scope: FileScope, name: str) -> Definition | None:
+        is_bare = scope.rules.shares == "package" and not scope.row.package
+        sees = scope.rules.global_functions or is_bare
+        return self._engine.package_paths.unpackaged(scope, name) if sees else None
+
+    def _in_type(self, scope: FileScope, each: Import, name: str) -> Definition | None:
+        """A member of a type or a value whose members are all imported: `import a.Type.*`, `import value._`."""
+        if not self._engine.definitions_named(name):
+            return None
+        question = ("opened", scope.row.id, each.module)
+        holder = self._engine.once(question, lambda: self._opened(scope, each))
+        found = self._engine.members.of(holder, name) if holder is not None else None
+        return found if isinstance(found, Definition) else None
+
+    def _opened(self, scope: FileScope, each: Import) -> Value | None:
+        before, _, last = each.module.rpartition(".")
+        outer = self._engine.modules.find(scope.row, before) if before else None
+        if outer is not None:
+            return self._engine.members.export(outer, last)
+        steps = scope.source.steps(each.module, 0, len(each.module))
+        at = scope.source.position(each.line, 0)
+        return self._engine.expressions.evaluate(scope, [step._replace(start=at) for step in steps], at)
+
+    def _macro(self, scope: FileScope, name: str) -> Definition | None:
+        """The macro of a name, the nearest of several: it is seen from anywhere."""
+        found = [
+            each for each in self._engine.definitions_named(name)
+            if each[0].language == scope.row.language and each[1].signature.startswith(scope.rules.macro)
+        ]  # fmt: skip
+        return self.first_seen(scope, found) if found else None
+
+    def _of_imported_type(self, scope: FileScope, name: str) -> Definition | None:
+        """A constructor, a field or a class's own function that comes with a type which is imported by its name."""
+        for row, symbol in self._engine.definitions_named(name):
+            other = self._engine.scope(row.id) if row.language == scope.row.language else None
+            if other is None or not other.is_flat(symbol):
+                continue
+            owner = Definition(row.id, symbol.parent)
+            for each in scope.imports.get(other.symbols[symbol.parent].name, ()):
+                if self._engine.members.import_value(scope, each) == owner:
+                    return Definition(row.id, symbol.number)
+        return None
 
     def first_seen(self, scope: FileScope, tops: list[tuple[FileRow, SymbolRow]]) -> Definition:
         """Of definitions of one path, that of a file which is imported, else the nearest by folders, else the first by
@@ -97,19 +173,36 @@ class Names:
                     best, found = (size, 0), (either([found[0] if found and is_rival else None, value]), "import")
         if found is not None and scope.rules.scopes == "indent" and scope.symbol_at(position) is None:
             return found  # outside functions nothing hides what a module has
+        if wants == "function":
+            return found
         variables = [each for each in scope.variables(name) if wants == "any" or not scope.rules.splits_types
                      or (each.kind == "generic") == (wants == "type")]  # fmt: skip
         if any(each.position == position and (each.kind != "block" or found is None) for each in variables):
-            return LOCAL, "same_file"
-        inner = [each for each in variables if each.span.holds(position)]
+            return self._filled(scope, name, [each for each in variables if each.position == position])
+        inner = [each for each in variables if each.span.holds(position) and self._has_begun(scope, each, position)]
         if inner:
             size = min(each.span.size for each in inner)
             if best is None or size < best[0]:
                 mine = [each for each in inner if each.span.size == size]
                 if not reads:
-                    return LOCAL, "same_file"
+                    return self._filled(scope, name, mine)
                 return self._variable(scope, name, mine, position), "same_file"
         return found
+
+    def _has_begun(self, scope: FileScope, variable: Variable, position: int) -> bool:
+        """Whether a variable is declared before a position: what gives it its value may use the name for another."""
+        begins = scope.compiled.begins
+        if begins is None or variable.kind != "block":
+            return True
+        return begins.search(scope.source.code, variable.position, position) is not None
+
+    def _filled(self, scope: FileScope, name: str, variables: list[Variable]) -> tuple[Value, Resolver]:
+        """A local name, or the fixture that it is filled with."""
+        if all(each.kind == "parameter" for each in variables):
+            fixture = self._engine.fixtures.meant(scope, name, variables[0].position)
+            if fixture is not None:
+                return fixture, "qualified"
+        return LOCAL, "same_file"
 
     def _is_stub(self, scope: FileScope, found: tuple[Value | None, Resolver] | None) -> bool:
         """A variable that only stands in for an import that failed."""
@@ -123,10 +216,14 @@ class Names:
     def _visible(self, scope: FileScope, symbol: SymbolRow, position: int) -> int | None:
         """How large the scope is in which a definition is seen by its bare name; None where it is not."""
         owner = scope.owner_path(symbol)
+        if scope.is_flat(symbol):
+            return scope.whole.size
         if symbol.parent < 0:
             if owner and owner != scope.row.package:
                 return None
-            block = scope.block(symbol) if scope.rules.scopes == "braces" else scope.whole
+            # The braces of a macro's argument hide nothing.
+            is_hidden = scope.rules.scopes == "braces" and scope.rules.imports != "crate"
+            block = scope.block(symbol) if is_hidden else scope.whole
             return block.size if block.holds(position) else None
         parent = scope.symbols[symbol.parent]
         if not scope.span(parent).holds(position):
@@ -146,12 +243,26 @@ class Names:
     def _implicit(self, scope: FileScope, name: str, position: int) -> Definition | None:
         if not self._engine.definitions_named(name):
             return None
-        inner = scope.symbol_at(position, TYPES | CALLABLE)
+        if (made := self._of_anonymous(scope, name, position)) is not None:
+            return made
+        inner = scope.symbol_at(position, HOLDERS | CALLABLE)
         for symbol in scope.around(inner.number) if inner else ():
             type_ = self._type_of_scope(scope, symbol)
             found = self._engine.members.of_type(type_, name) if type_ else None
             if isinstance(found, Definition):
                 return self._engine.members.constructed_type(found) or found
+        return None
+
+    def _of_anonymous(self, scope: FileScope, name: str, position: int) -> Definition | None:
+        """A member of the type that is extended where it is made: `new Type { … }`, `object : Type { … }`."""
+        braces, depth = scope.source.around(position, "{"), 0
+        while braces is not None and depth < _MOST_BRACES:
+            head = _ANONYMOUS.search(scope.source.code, max(0, braces.start - _HEAD_WITHIN), braces.start)
+            value = self._engine.types.value(scope, head[1], head.start(1)) if head else None
+            found = self._engine.members.of(value, name) if isinstance(value, Instance) else None
+            if isinstance(found, Definition):
+                return self._engine.members.constructed_type(found) or found
+            braces, depth = scope.source.around(braces.start, "{"), depth + 1
         return None
 
     def _variable(self, scope: FileScope, name: str, variables: list[Variable], position: int) -> Value | None:
@@ -171,16 +282,33 @@ class Names:
     def _declaration_at(self, scope: FileScope, name: str, variable: Variable) -> Value | None:
         position = variable.position
         if variable.kind == "generic":
-            constraint = re.compile(r"[\w$]+\s+extends\s+([^,>=?]+)").match(scope.source.code, position)
-            return self._engine.types.value(scope, constraint[1], position) if constraint else LOCAL
+            return self._bound(scope, name, variable)
         line = scope.source.line_of(position)
+        if scope.rules.scopes == "indent" and _CALLED.match(scope.source.code, position + len(name)) is not None:
+            value = self.assigned_value(scope, name, position)
+            if value is not None and not isinstance(value, Local):
+                return value
         for each in scope.bindings.get(name, ()):
-            if each.line == line:
+            if each.line == line and parts(each.type)[:1] not in scope.made_wrappers:
                 if self._is_variadic(scope, name, position):
                     return Elements(each.type, scope.row.id, position)
                 value = self._engine.types.value(scope, each.type, position)
                 return self._enter(value) if _AS.search(scope.source.code, max(0, position - 20), position) else value
+        if told := local_type(scope, name, position):
+            return self._engine.types.value(scope, told, position)
+        fixture = self._engine.fixtures.meant(scope, name, position) if variable.kind == "parameter" else None
+        if fixture is not None:
+            return self._engine.fixtures.value(fixture)
         return self.assigned_value(scope, name, position)
+
+    def _bound(self, scope: FileScope, name: str, parameter: Variable) -> Value | None:
+        """What the types that a type parameter stands for have in common, where that is told."""
+        code, position = scope.source.code, parameter.position
+        bound = scope.compiled.bounds.match(code, position)
+        if bound is None and scope.rules.where:
+            further = re.compile(scope.rules.where.replace("NAME", re.escape(name)))
+            bound = further.search(code, position, min(parameter.span.end, position + _HEAD))
+        return (self._engine.types.value(scope, bound[1], position) or LOCAL) if bound else LOCAL
 
     def _is_variadic(self, scope: FileScope, name: str, position: int) -> bool:
         code = scope.source.code
@@ -210,13 +338,32 @@ class Names:
             value = self._engine.expressions.evaluate(scope, scope.source.expression(taken.end()), taken.end())
             return self._engine.expressions.attribute(value, name, is_called=False) if value is not None else LOCAL
         match = _GIVEN.match(code, position + len(name))
+        wrapped = scope.compiled.wrapped
+        if match is None and wrapped is not None and wrapped.search(code, max(0, position - 40), position):
+            match = _UNWRAPPED.match(code, position + len(name))
+        if match is None and scope.rules.tuples:
+            return self._part(scope, position)
         if match is None:
             return LOCAL
-        start = match.end()
+        start = matched(code, match.end()) if wrapped is not None else match.end()
         steps = scope.source.expression(start)
         value = self._engine.expressions.evaluate(scope, steps, start) if steps else LOCAL
         # Which part of a tuple a name takes is not told by what all of it holds.
-        return LOCAL if isinstance(value, Elements) and _is_part(code, position, match[0]) else value
+        return LOCAL if isinstance(value, Elements) and is_part(code, position, match[0]) else value
+
+    def _part(self, scope: FileScope, position: int) -> Value | None:
+        """What a variable is given that is one of several in brackets: `let (a, b) = …`."""
+        code, brackets = scope.source.code, scope.source.around(position, "(")
+        given = _ASSIGNED.match(code, brackets.end + 1) if brackets is not None else None
+        if brackets is None or given is None or not _LET.search(code, max(0, brackets.start - 20), brackets.start):
+            return LOCAL
+        steps = scope.source.expression(given.end())
+        value = self._engine.expressions.evaluate(scope, steps, given.end()) if steps else None
+        number = len(split(code[brackets.start + 1 : position] + "_", ",")) - 1
+        if not isinstance(value, TupleValue) or number >= len(value.types):
+            return LOCAL
+        home = self._engine.scope(value.file)
+        return self._engine.types.value(home, value.types[number], value.position, value.me) or LOCAL
 
     def me(self, scope: FileScope, position: int) -> Definition | None:
         """The type whose method a position is in."""
@@ -227,7 +374,7 @@ class Names:
         return None
 
     def _type_of_scope(self, scope: FileScope, symbol: SymbolRow) -> Definition | None:
-        if symbol.kind in TYPES:
+        if symbol.kind in TYPES or (symbol.kind == "module" and scope.rules.package_objects):
             return Definition(scope.row.id, symbol.number)
         owner = scope.owner_path(symbol) if symbol.kind == "method" else ""
         return self.type_at(scope, owner) if owner else None
@@ -237,6 +384,8 @@ class Names:
         for symbol in scope.types.get(path, ()):
             return Definition(scope.row.id, symbol.number)
         name = last_part(path)
+        if scope.rules.returned and (holder := self._engine.members.top(scope, path)) is not None:
+            return holder
         for row in self._engine.beside(scope, name):
             for symbol in self._engine.scope(row.id).types.get(path, ()):
                 return Definition(row.id, symbol.number)

@@ -6,17 +6,20 @@ a path and the owner of a definition fit where one ends as the other does.
 
 from __future__ import annotations
 
+import re
+
 from codecairn.names.qualified import parts
 from codecairn.parse.kinds import HOLDERS
 from codecairn.parse.language import family
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
-from codecairn.resolve.values import OUTSIDE, Namespace, Value
+from codecairn.resolve.values import OUTSIDE, Definition, Namespace, Value
 from codecairn.store.file_version import SymbolRow
 from codecairn.store.view import FileRow
 
 _Candidate = tuple[FileRow, SymbolRow]
 _Path = tuple[str, ...]
+_IMPORTS_ITSELF = re.compile(r"\bimport\s+(?:unquote\()?__MODULE__")
 
 
 class Namespaces:
@@ -27,13 +30,23 @@ class Namespaces:
         """What a name in a namespace means; a namespace where nothing has the name, Outside in a library's."""
         scope, path = self._engine.scope(namespace.file), namespace.path
         found = self._candidates(scope, name)
-        fitting = [each for each in found if _fits(_owner(each), path)]
+        fitting = self._in_sight(scope, found, path) if scope.rules.closed else [
+            each for each in found if _fits(_owner(each), path)
+        ]  # fmt: skip
         exact = [each for each in fitting if _owner(each) == path] or fitting
         if not exact and path[0] not in scope.rules.libraries and self._is_opened(path[-1]):
             exact = [each for each in found if not _owner(each)]
         if exact:
             return self._one(scope, exact)
+        if scope.rules.closed and not self._is_own((*path, name)) and not self._is_own(path):
+            return OUTSIDE
         return OUTSIDE if path[0] in scope.rules.libraries else Namespace((*path, name), scope.row.id)
+
+    def _in_sight(self, scope: FileScope, found: list[_Candidate], path: _Path) -> list[_Candidate]:
+        """Those of a path that is whole, or begins inside a namespace which the same file writes."""
+        around = {parts(symbol.path) for symbol in scope.symbols if symbol.kind == "module"}
+        paths = {path, *((*outer, *path) for outer in around), *((*outer[:-1], *path) for outer in around)}
+        return [each for each in found if _owner(each) in paths]
 
     def visible(self, scope: FileScope, name: str, position: int) -> Value | None:
         """What a bare name means by the namespaces around it, innermost first, then by those that are used."""
@@ -43,9 +56,51 @@ class Namespaces:
             here = [each for each in found if _owner(each) == around[:depth]]
             if here:
                 return self._one(scope, here)
-        used = [parts(each.module) for each in scope.wildcards]
+        used = [parts(each.module) for each in scope.wildcards if not scope.hides(each, name)]
         seen = [each for each in found if any(_fits(_owner(each), path) for path in used)]
-        return self._one(scope, seen) if seen else None
+        if seen or not scope.rules.closed:
+            return self._one(scope, seen) if seen else None
+        return self._through_uses(scope, name) if found else None
+
+    def _through_uses(self, scope: FileScope, name: str) -> Value | None:
+        """What a module that is used as a whole imports for those that use it."""
+        for each in scope.all_imports:
+            if each.name or each.alias or not each.module:
+                continue
+            for file in self._files(parts(each.module)):
+                other = self._engine.scope(file)
+                used = [parts(wildcard.module) for wildcard in other.wildcards]
+                if _IMPORTS_ITSELF.search(other.source.code):
+                    used.append(parts(each.module))
+                seen = [found for found in self._candidates(scope, name) if _owner(found) in used]
+                named = (self._engine.members.import_value(other, own) for own in other.imports.get(name, ()))
+                value = self._one(scope, seen) if seen else next(named, None)
+                if value is not None:
+                    return value
+        return None
+
+    def around(self, scope: FileScope, position: int) -> Namespace | None:
+        """The namespace that a position is in."""
+        path = self._around(scope, position)
+        return Namespace(path, scope.row.id) if path else None
+
+    def opening(self, namespace: Namespace) -> Definition | None:
+        """What opens a namespace, where that is one definition; the nearest of copies."""
+        scope = self._engine.scope(namespace.file)
+        if not scope.rules.closed:
+            return None
+        found = [each for each in self._openings(namespace.path) if parts(each[1].path) == namespace.path]
+        return self._engine.names.first_seen(scope, found) if found else None
+
+    def _openings(self, path: _Path) -> list[_Candidate]:
+        return [each for each in self._engine.definitions_named(path[-1]) if each[1].kind == "module"]
+
+    def _files(self, path: _Path) -> list[int]:
+        return [row.id for row, symbol in self._openings(path) if parts(symbol.path) == path]
+
+    def _is_own(self, path: _Path) -> bool:
+        """Whether the project opens a namespace that a path may mean."""
+        return any(_fits(parts(symbol.path), path) for _, symbol in self._engine.definitions_named(path[-1]))
 
     def _candidates(self, scope: FileScope, name: str) -> list[_Candidate]:
         kin = family(scope.row.language)

@@ -9,8 +9,9 @@ from codecairn.names.lookup import find_exact, worth
 from codecairn.names.qualified import parts, qualified_name
 from codecairn.paths import printable
 from codecairn.resolve.engine import Engine
-from codecairn.resolve.same_definition import Candidate, definition_of, group_one
-from codecairn.resolve.values import Definition
+from codecairn.resolve.rules import rules_of
+from codecairn.resolve.same_definition import Candidate, declarations, definition_of, group_one, home_of
+from codecairn.resolve.values import VARIABLES, Definition
 
 _MOST_LISTED = 50
 _MOST_SAID = 5
@@ -24,6 +25,8 @@ class SymbolMeaning:
 
     definition: Definition
     also: tuple[Definition, ...] = ()
+    is_apart: bool = False
+    """Whether one of several overloads is meant, as who names its place says."""
 
     @property
     def every(self) -> list[Definition]:
@@ -33,6 +36,8 @@ class SymbolMeaning:
 def pick_definition(engine: Engine, name: str, path: str | None = None, line: int | None = None) -> Definition:
     """The one definition that a caller means."""
     found = _groups(engine, name, path, line)
+    if len({(group[0][0].id, group[0][1].path) for group in found}) == 1:  # a field and what reads it
+        found = [min(found, key=lambda group: group[0][1].number)]
     if len(found) > 1:
         raise _ambiguous(name, found)
     return definition_of(found[0][0])
@@ -43,7 +48,12 @@ def meanings(engine: Engine, name: str, path: str | None = None, line: int | Non
     found = _groups(engine, name, path, line)
     if len(found) > MOST_ANSWERED:
         raise _ambiguous(name, found)
-    return [SymbolMeaning(definition_of(first), tuple(map(definition_of, also))) for first, *also in found]
+    is_apart = line is not None
+    if path is not None and len(found) == len(found[0]) == 1:
+        asked = definition_of(found[0][0])
+        others = [each for each in declarations(engine, home_of(engine, asked)) if each != asked]
+        return [SymbolMeaning(asked, tuple(others), is_apart)]
+    return [SymbolMeaning(definition_of(first), tuple(map(definition_of, also)), is_apart) for first, *also in found]
 
 
 def _groups(engine: Engine, name: str, path: str | None, line: int | None) -> list[list[Candidate]]:
@@ -69,9 +79,10 @@ def _nearest(found: list[Candidate], line: int) -> list[Candidate]:
 
 def _one_a_path(found: list[Candidate]) -> list[Candidate]:
     """Overloads, a getter and its setter, an interface and the value of its name are one to whom asks by name."""
-    kept: dict[tuple[int, str], Candidate] = {}
+    kept: dict[tuple[int, str, bool], Candidate] = {}
     for file, symbol in found:
-        kept.setdefault((file.id, symbol.path), (file, symbol))
+        is_apart = rules_of(file.language).rules.fields_apart and symbol.kind in VARIABLES
+        kept.setdefault((file.id, symbol.path, is_apart), (file, symbol))
     return list(kept.values())
 
 

@@ -12,6 +12,7 @@ from codecairn.parse.facts import EdgeKind, Import, Site
 from codecairn.parse.kinds import TYPES
 from codecairn.resolve.engine import Engine
 from codecairn.resolve.name_uses import uses_of
+from codecairn.resolve.overloads import Overloads
 from codecairn.resolve.questions import BoundSite
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.values import Definition, Instance, Resolver, Value
@@ -59,28 +60,35 @@ class ReferenceSet:
     """Whether the budget reached everything that may refer to the target."""
 
 
-def references_to(engine: Engine, target: Definition) -> ReferenceSet:
+def references_to(engine: Engine, target: Definition, *, is_apart: bool = False) -> ReferenceSet:
+    """The uses of a definition and those that are one with it; with `is_apart`, of the one of its overloads alone, as
+    far as the arguments of a call tell."""
     before = engine.budget.unreached
+    overloads = Overloads(engine, target) if is_apart else None
     group = _group(engine, target)
     merged, made = _namesakes(engine, target), engine.members.constructed_type(target)
     names = _names(engine, target, group)
+    maker = {engine.symbol(made).name} - names if made is not None else set[str]()
     references: list[Reference] = []
     unresolved: list[Unresolved] = []
     elsewhere = set[tuple[int, int, int]]()
-    for file, site, bound in _sites(engine, target, names):
+    for file, site, bound in _sites(engine, target, names | maker):
         is_import = site.kind == "imports" and bound.definition in merged
         is_made = site.kind == "calls" and made is not None and bound.definition == made
-        if bound.definition in group or is_import or is_made:
+        is_meant = bound.definition in group or is_import or is_made
+        if is_meant and overloads and overloads.excludes(file, site):
+            elsewhere.add((file, site.line, site.column))
+        elif is_meant:
             references.append(
                 Reference(
                     file, site.line, site.column, site.kind, site.symbol, bound.resolver, CONFIDENCE[bound.resolver]
                 )
             )
-        elif bound.definition is None and not bound.is_known:
+        elif bound.definition is None and not bound.is_known and site.name not in maker:
             unresolved.append(Unresolved(file, site.line, site.column, site.kind, site.symbol, bound.reason))
-        else:
+        elif site.name not in maker:
             elsewhere.add((file, site.line, site.column))
-    references += _declarations(engine, target, group)
+    references += _declarations(engine, target, group if not overloads else {target})
     references += _assignments(engine, target, group)
     references += _quoted_references(engine, target, group)
     is_whole = engine.budget.unreached == before
@@ -108,6 +116,8 @@ def _group(engine: Engine, target: Definition) -> set[Definition]:
     scope, symbol = engine.scope(target.file), engine.symbol(target)
     if not scope.rules.overrides_are_one or symbol.kind not in ("method", "field") or symbol.parent < 0:
         return group
+    if symbol.name in scope.rules.constructors:
+        return group
     return group | _family(engine, target)
 
 
@@ -133,10 +143,10 @@ def _namesakes(engine: Engine, target: Definition) -> set[Definition]:
 
 def _family(engine: Engine, target: Definition) -> set[Definition]:
     """Members of the same name up and down the types."""
-    name = engine.symbol(target).name
+    name, kind, rules = engine.symbol(target).name, engine.symbol(target).kind, engine.scope(target.file).rules
     related: dict[Definition, set[Definition]] = defaultdict(set)
     for row, symbol in engine.definitions_named(name):
-        if symbol.parent >= 0 and symbol.kind in ("method", "field"):
+        if symbol.parent >= 0 and symbol.kind in ((kind,) if rules.fields_apart else ("method", "field")):
             here = Definition(row.id, symbol.number)
             above = engine.budget.within(
                 partial(_above, engine, Definition(row.id, symbol.parent), name), list[Definition]()
@@ -213,9 +223,9 @@ def _quoting(engine: Engine, file: int, name: str, group: set[Definition]) -> li
 
 def _assignments(engine: Engine, target: Definition, group: set[Definition]) -> Iterator[Reference]:
     """Fields of types below that are assignments to the target."""
-    name = engine.symbol(target).name
+    name, are_apart = engine.symbol(target).name, engine.scope(target.file).rules.fields_apart
     for row, symbol in engine.definitions_named(name):
-        if symbol.kind != "field" or symbol.parent < 0:
+        if symbol.kind != "field" or symbol.parent < 0 or are_apart:
             continue
         owner = engine.budget.within(
             partial(engine.members.of, Instance(Definition(row.id, symbol.parent)), name), None

@@ -15,7 +15,7 @@ from dataclasses import replace
 from codecairn.parse.kinds import CALLABLE
 from codecairn.parse.language import family
 from codecairn.resolve.engine import Engine
-from codecairn.resolve.references import ReferenceSet, references_to
+from codecairn.resolve.references import Reference, ReferenceSet, references_to
 from codecairn.resolve.rules import rules_of
 from codecairn.resolve.values import VARIABLES, Definition
 from codecairn.store.file_version import SymbolRow
@@ -45,12 +45,13 @@ def group_one(engine: Engine, found: list[Candidate]) -> list[list[Candidate]]:
     return [sorted(group, key=lambda each: order[definition_of(each)]) for group in groups.values()]
 
 
-def references_to_all(engine: Engine, targets: list[Definition]) -> ReferenceSet:
+def references_to_all(engine: Engine, targets: list[Definition], *, is_apart: bool = False) -> ReferenceSet:
     """The uses of definitions that are one; what is bound to any of them is unresolved for none."""
-    founds = [references_to(engine, each) for each in targets[:_MOST_IMPLEMENTATIONS]]
+    founds = [references_to(engine, each, is_apart=is_apart) for each in targets[:_MOST_IMPLEMENTATIONS]]
     if len(founds) == 1:
         return founds[0]
     rows = engine.known.rows
+    founds[0] = replace(founds[0], references=[*founds[0].references, *_written_again(engine, targets)])
     bound = {(rows[each.file].path, each.line, each.column): each for found in founds for each in found.references}
     unbound = {(rows[each.file].path, each.line, each.column): each for found in founds for each in found.unresolved}
     elsewhere = frozenset[tuple[int, int, int]]().union(*(each.elsewhere for each in founds))
@@ -63,16 +64,27 @@ def references_to_all(engine: Engine, targets: list[Definition]) -> ReferenceSet
     )
 
 
+def _written_again(engine: Engine, targets: list[Definition]) -> Iterator[Reference]:
+    """Where a header, or another file, says of a function that it is there."""
+    for each in targets[1:]:
+        row, symbol = engine.known.rows[each.file], engine.symbol(each)
+        if _headers(row) and symbol.kind in CALLABLE:
+            scope = engine.scope(each.file)
+            column = scope.name_at(symbol) - scope.source.position(symbol.name_line, 0)
+            yield Reference(each.file, symbol.name_line, column, "references", each.number, "qualified", 1.0)
+
+
 def declarations(engine: Engine, definition: Definition) -> list[Definition]:
-    """The definition, and where it is declared."""
+    """The definition, and where it is declared; what is declared for several, of which a build takes one, is each's."""
     row, symbol = engine.known.rows[definition.file], engine.symbol(definition)
     if not _headers(row) or symbol.kind not in CALLABLE or is_declaration(engine, (row, symbol)):
         return [definition]
     same = _namesakes(engine, (row, symbol))
     declared = [each for each in same if is_declaration(engine, each)]
-    homes = [each for each in same if not is_declaration(engine, each)]
-    own = [each for each in declared if _home(each, homes) == (row, symbol)]
-    return [definition, *map(definition_of, own)]
+    homes = [each for each in same if each not in declared and not _is_macro(each)]
+    own = [each for each in declared if _home(each, homes) in ((row, symbol), None)]
+    macros = [each for each in same if _is_macro(each) and each != (row, symbol)]
+    return [definition, *map(definition_of, [*own, *macros])]
 
 
 def home_of(engine: Engine, definition: Definition) -> Definition:
@@ -80,7 +92,8 @@ def home_of(engine: Engine, definition: Definition) -> Definition:
     row, symbol = engine.known.rows[definition.file], engine.symbol(definition)
     if not _headers(row) or symbol.kind not in CALLABLE or not is_declaration(engine, (row, symbol)):
         return definition
-    homes = [each for each in _namesakes(engine, (row, symbol)) if not is_declaration(engine, each)]
+    same = _namesakes(engine, (row, symbol))
+    homes = [each for each in same if not is_declaration(engine, each) and not _is_macro(each)]
     found = _home((row, symbol), homes)
     return definition if found is None else definition_of(found)
 
@@ -89,11 +102,19 @@ def is_declaration(engine: Engine, candidate: Candidate) -> bool:
     file, symbol = candidate
     if file.path.endswith(rules_of(file.language).rules.stubs):
         return True
-    if not file.path.endswith(_headers(file)) or symbol.kind not in CALLABLE | VARIABLES:
+    is_header = file.path.endswith(_headers(file))
+    if not _headers(file) or symbol.kind not in (CALLABLE | VARIABLES if is_header else CALLABLE):
+        return False
+    if _is_macro(candidate):
         return False
     scope = engine.scope(file.id)
     span = scope.span(symbol)
     return "{" not in scope.source.code[span.start : span.end]
+
+
+def _is_macro(candidate: Candidate) -> bool:
+    """A macro of a function's name, which calls it, or stands for it where a build has none."""
+    return candidate[1].signature.startswith("#")
 
 
 def _namesakes(engine: Engine, candidate: Candidate) -> list[Candidate]:
@@ -106,7 +127,9 @@ def _namesakes(engine: Engine, candidate: Candidate) -> list[Candidate]:
 
 def _pairs(engine: Engine, found: list[Candidate]) -> Iterator[tuple[Definition, Definition]]:
     declared = [each for each in found if is_declaration(engine, each)]
-    homes = [each for each in found if each not in declared]
+    homes = [each for each in found if each not in declared and not _is_macro(each)]
+    for each in (each for each in found if _is_macro(each) and len(homes) == 1):
+        yield definition_of(homes[0]), definition_of(each)
     for each in declared:
         if (defined := _home(each, homes)) is not None:
             yield definition_of(defined), definition_of(each)

@@ -9,8 +9,17 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
+from codecairn.resolve.brackets import (
+    OPENS,
+    back_over_space,
+    closing_angle,
+    closing_bracket,
+    opening_bracket,
+    separator_before,
+    split,
+)
+
 _BRACKET = re.compile(r"[()\[\]{}]")
-_OPENS = {"(": ")", "[": "]", "{": "}"}
 _NOT_NEWLINE = re.compile(r"[^\n]")
 _FARTHEST = 4000
 """Bytes of an expression that are read back from a member."""
@@ -49,13 +58,16 @@ class Span(NamedTuple):
 
 class SourceText:
     def __init__(
-        self, text: str, opaque: re.Pattern[str], words: re.Pattern[str], separators: tuple[str, ...], sigils: str
-    ) -> None:
+        self, text: str, opaque: re.Pattern[str], words: re.Pattern[str], separators: tuple[str, ...], sigils: str,
+        ends: str = "",
+    ) -> None:  # fmt: skip
         self.text = text if text.isascii() else text.encode("utf-8", "replace").decode("latin-1")
         self._opaque = opaque
         self._word = words
         self._separators = separators
         self._sigils = sigils
+        self._joints = ".?!" if "." in separators else "?!"
+        self._ends = ends
 
     @cached_property
     def starts(self) -> list[int]:
@@ -73,13 +85,13 @@ class SourceText:
         code, end = self.code, len(self.code)
         for match in _BRACKET.finditer(code):
             bracket, at = match[0], match.start()
-            if bracket in _OPENS:
+            if bracket in OPENS:
                 around.append(stack[-1] if stack else -1)
                 stack.append(len(opens))
                 opens.append(at)
                 closes.append(end)
             else:
-                while stack and _OPENS[code[opens[stack[-1]]]] != bracket:
+                while stack and OPENS[code[opens[stack[-1]]]] != bracket:
                     stack.pop()
                 if stack:
                     closes[stack.pop()] = at
@@ -116,7 +128,7 @@ class SourceText:
     def word(self, name: str, start: int = 0) -> int:
         """Where a whole word first stands at or after a position, or -1."""
         at = self.code.find(name, start)
-        while at >= 0 and not _is_whole(self.code, at, at + len(name)):
+        while at >= 0 and not self._is_whole(self.code, at, at + len(name)):
             at = self.code.find(name, at + 1)
         return at
 
@@ -131,10 +143,16 @@ class SourceText:
         """Where a whole word stands in the text, comments and strings included."""
         found, at = list[int](), self.text.find(name)
         while at >= 0:
-            if _is_whole(self.text, at, at + len(name)):
+            if self._is_whole(self.text, at, at + len(name)):
                 found.append(at)
             at = self.text.find(name, at + len(name))
         return found
+
+    def _is_whole(self, text: str, start: int, end: int) -> bool:
+        if not _is_whole(text, start, end):
+            return False
+        is_longer = text[end : end + 1] in tuple(self._ends) and text[end + 1 : end + 2] != "="
+        return not is_longer and text[start - 1 : start] not in tuple(self._ends.replace("!", "").replace("?", ""))
 
     def is_code(self, name: str, at: int) -> bool:
         """Whether a name that stands here is code, or in the code that a string holds: `"${name}"`."""
@@ -179,7 +197,7 @@ class SourceText:
     # Expressions.
 
     def has_separator_before(self, position: int) -> bool:
-        return _separator_before(self.code, position, self._separators) >= 0
+        return separator_before(self.code, position, self._separators) >= 0
 
     def receiver(self, position: int) -> list[ExpressionStep]:
         """What stands before the dot (or arrow, or colons) before a name, taken apart; empty where nothing does."""
@@ -191,7 +209,7 @@ class SourceText:
                 for part in _PART.finditer(plain[2])
             ]
         text = self.code if self.code[position : position + 1] == self.text[position : position + 1] else self.text
-        at = _separator_before(text, position, self._separators)
+        at = separator_before(text, position, self._separators)
         if at < 0:
             return []
         return self.steps(text, self._start(text, at), at)
@@ -205,10 +223,10 @@ class SourceText:
         """Where the expression begins that ends here."""
         at, limit = end, max(0, end - _FARTHEST)
         while at > limit:
-            at = _back_over_space(text, at) if text[at - 1] in " \t\r\n" else at
+            at = back_over_space(text, at) if text[at - 1] in " \t\r\n" else at
             before = text[at - 1] if at else ""
             if before in ")]}" or (before == ">" and text[at - 2] != "-" and text[at - 2] != "="):
-                opening = _opening(text, at - 1, limit)
+                opening = opening_bracket(text, at - 1, limit)
                 if opening < 0 or (before in "}" and opening >= 0):
                     return at
                 at = opening
@@ -224,7 +242,7 @@ class SourceText:
             if word == at:
                 return at
             at = word
-            further = _separator_before(text, at, self._separators)
+            further = separator_before(text, at, self._separators)
             if further < 0:
                 return at
             at = further
@@ -233,16 +251,22 @@ class SourceText:
     def _goes_on(self, text: str, opening: int) -> bool:
         """Whether the bracket that opens here belongs to a name before it, as a call's does."""
         before = text[opening - 1] if opening else ""
-        return (
-            before in ")]>!?"
-            or (self._word.match(before) is not None and text[self._word_before(text, opening) : opening] not in _BARE)
-        ) and before != ""
+        if before == "" or before in ")]>!?":
+            return before != ""
+        start = self._word_before(text, opening)
+        return start < opening and (
+            text[start:opening] not in _BARE or separator_before(text, start, self._separators) >= 0
+        )
 
     def _word_before(self, text: str, end: int) -> int:
         at = end
         while at and (text[at - 1].isalnum() or text[at - 1] in "_$" or text[at - 1] in self._sigils):
             at -= 1
         return at
+
+    def word_start(self, end: int) -> int:
+        """Where the word begins that ends here, with what may stand before it."""
+        return self._word_before(self.code, end)
 
     def steps(self, text: str, start: int, end: int) -> list[ExpressionStep]:
         """An expression from here to there as a chain; empty where it is more than one."""
@@ -253,26 +277,36 @@ class SourceText:
                 at += 1
             elif text.startswith(("->", "::"), at):
                 at += 2
-            elif here == ".":
+            elif here == "." and "." in self._separators:
                 at += 1
             elif here in "([{":
-                closing = _closing(text, at, end)
+                closing = closing_bracket(text, at, end)
                 kind: Literal["call", "index", "group"] = "index" if here == "[" else "call" if steps else "group"
                 steps.append(ExpressionStep(kind, text[at + 1 : closing], at))
                 at = closing + 1
             elif here == "<" and steps:
-                at = _closing_angle(text, at, end) + 1
+                at = closing_angle(text, at, end) + 1
             elif here in "\"'`":
                 closing = text.find(here, at + 1, end)
                 steps.append(ExpressionStep("literal", here, at))
                 at = closing + 1 if closing > 0 else end
             elif (match := self._word.match(text, at, end)) is not None:
                 at = match.end()
-                if match[0] not in _BARE:
+                if self._is_name(text, match, start, end):
                     steps.append(ExpressionStep("name", match[0], match.start()))
             else:
                 return []
         return steps
+
+    def after_angle(self, opening: int) -> int:
+        """Behind the type arguments that open here."""
+        return closing_angle(self.code, opening, min(len(self.code), opening + _FARTHEST)) + 1
+
+    def _is_name(self, text: str, word: re.Match[str], start: int, end: int) -> bool:
+        """Whether a word is a name, and not one that only stands before an expression."""
+        if word[0] not in _BARE or word.end() >= end or text[word.end()] in ".:?[-":
+            return True
+        return separator_before(text, word.start(), self._separators) >= start
 
     def arguments(self, start: int) -> list[str]:
         """The type arguments in the angle or square brackets that open here."""
@@ -282,7 +316,7 @@ class SourceText:
         if self.code[at : at + 1] not in ("<", "["):
             return []
         end = min(len(self.code), at + _FARTHEST)
-        closing = _closing_angle(self.code, at, end) if self.code[at] == "<" else _closing(self.code, at, end)
+        closing = closing_angle(self.code, at, end) if self.code[at] == "<" else closing_bracket(self.code, at, end)
         return split(self.text[at + 1 : closing], ",")
 
     def expression(self, start: int) -> list[ExpressionStep]:
@@ -295,16 +329,16 @@ class SourceText:
         while at < end:
             here = code[at]
             if here in "([":
-                at = _closing(code, at, end) + 1
-            elif here == "<" and (angle := _closing_angle(code, at, end)) < end and code[angle + 1 : angle + 2] == "(":
+                at = closing_bracket(code, at, end) + 1
+            elif here == "<" and (angle := closing_angle(code, at, end)) < end and code[angle + 1 : angle + 2] == "(":
                 at = angle + 1
             elif (match := self._word.match(code, at, end)) is not None:
                 at = match.end()
-                if match[0] in _BARE:
+                if match[0] in _BARE and code[match.start() - 1] in " \t\r\n(":
                     while at < end and code[at] in " \t":
                         at += 1
-            elif here in ".?!" or code.startswith(("->", "::"), at):
-                at += 1 if here in ".?!" else 2
+            elif here in self._joints or code.startswith(("->", "::"), at):
+                at += 1 if here in self._joints else 2
             elif here in "\"'`":
                 closing = code.find(here, at + 1, end)
                 at = closing + 1 if closing > 0 else end
@@ -321,27 +355,13 @@ def _is_whole(text: str, start: int, end: int) -> bool:
     return not (before.isalnum() or before in ("_", "$") or after.isalnum() or after in ("_", "$"))
 
 
-def split(text: str, separator: str) -> list[str]:
-    """The parts of a text between separators that stand in no brackets."""
-    parts, depth, start = [], 0, 0
-    for at, character in enumerate(text):
-        if character in "([{<":
-            depth += 1
-        elif character in ")]}" or (character == ">" and text[at - 1] not in "=-"):
-            depth -= 1
-        elif character == separator and depth == 0:
-            parts.append(text[start:at])
-            start = at + 1
-    return [part.strip() for part in [*parts, text[start:]] if part.strip()]
-
-
 _BARE = frozenset({
     "await", "new", "return", "in", "not", "and", "or", "if", "else", "is", "typeof", "async", "throw", "case", "of",
-    "go", "defer", "range", "try", "void", "delete", "assert", "raise", "from",
+    "go", "defer", "range", "try", "void", "delete", "assert", "raise", "from", "using",
 })  # fmt: skip
 """Words that may stand before an expression and are no part of it."""
 _INTERPOLATED = re.compile(r"\$\{[^}\n]{1,200}\}|#\{[^}\n]{1,200}\}|\\\([^)\n]{1,200}\)")
-_CONTINUED = re.compile(r"\s*\??\.(?!\.)")
+_CONTINUED = re.compile(r"\s*\??(?:\.(?!\.)|->)")
 _REST = re.compile(r"[ \t]*(\n|\r|;|,|\)|\]|\}|:|\{|//|#|$|or\b|if\b|\|\||\?\?|as\b|!=|==|$)|[ \t]*\S")
 
 
@@ -354,67 +374,3 @@ def _blank_inside(match: re.Match[str]) -> str:
 
 def _blank(text: str) -> str:
     return _NOT_NEWLINE.sub(" ", text) if "\n" in text else " " * len(text)
-
-
-def _back_over_space(text: str, at: int) -> int:
-    while at and text[at - 1] in " \t\r\n":
-        at -= 1
-    return at
-
-
-def _separator_before(text: str, position: int, separators: tuple[str, ...]) -> int:
-    """Where the separator starts that stands before a position, -1 where none does."""
-    at = _back_over_space(text, position)
-    for separator in separators:
-        if text.endswith(separator, 0, at):
-            start = at - len(separator)
-            if separator == "." and text[start - 1 : start] == ".":
-                return -1
-            return start
-    return -1
-
-
-_CLOSES = {")": "(", "]": "[", "}": "{", ">": "<"}
-
-
-def _opening(text: str, closing: int, limit: int) -> int:
-    close, opened = text[closing], _CLOSES[text[closing]]
-    depth, at = 0, closing
-    while at >= limit:
-        if text[at] == close and not (close == ">" and text[at - 1] in "-="):
-            depth += 1
-        elif text[at] == opened:
-            depth -= 1
-            if not depth:
-                return at
-        elif close == ">" and text[at] in ";{}":
-            return -1
-        at -= 1
-    return -1
-
-
-def _closing(text: str, opening: int, end: int) -> int:
-    opened, close = text[opening], _OPENS[text[opening]]
-    depth = 0
-    for at in range(opening, end):
-        if text[at] == opened:
-            depth += 1
-        elif text[at] == close:
-            depth -= 1
-            if not depth:
-                return at
-    return end
-
-
-def _closing_angle(text: str, opening: int, end: int) -> int:
-    depth = 0
-    for at in range(opening, end):
-        if text[at] == "<":
-            depth += 1
-        elif text[at] == ">" and text[at - 1] not in "-=":
-            depth -= 1
-            if not depth:
-                return at
-        elif text[at] in ";\n" and depth == 0:
-            break
-    return end

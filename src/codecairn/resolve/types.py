@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+from codecairn.names.qualified import last_part
 from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.resolve.brackets import split
+from codecairn.resolve.documented import variable_type
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
-from codecairn.resolve.source import split
 from codecairn.resolve.values import (
-    OUTSIDE,
+    UNTOLD,
     VARIABLES,
     Definition,
     Either,
@@ -22,13 +24,16 @@ from codecairn.resolve.values import (
     Outside,
     Parent,
     Shape,
+    TupleValue,
     Value,
     either,
 )
 from codecairn.store.file_version import SymbolRow
 
+_READY = Outside | Instance | Elements | Shape | Either | ModuleFiles | TupleValue
 _NOTHING = frozenset({"None", "null", "undefined", "void", "never", "unknown", "any", "nil", ""})
-_OWN = frozenset({"Self", "this", "self", "t.Self", "te.Self", "typing.Self", "static"})
+_BEFORE_A_TYPE = re.compile(r"^(?:(?:'\w+|readonly|const|mut|dyn|impl|keyof|final|unique)\s+)+")
+_OWN = frozenset({"Self", "this", "$this", "self", "t.Self", "te.Self", "typing.Self", "static"})
 
 
 class Types:
@@ -42,6 +47,8 @@ class Types:
     def _find_type(self, definition: Definition, me: Definition | None) -> Value | None:
         scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
         owner = scope.symbols[symbol.parent] if symbol.parent >= 0 else None
+        if owner is not None and owner.kind == "enum" and symbol.kind == "const":
+            return Instance(Definition(definition.file, owner.number))
         lines = {symbol.name_line} if owner is None else range(owner.start_line, owner.end_line + 1)
         bindings = [each for each in scope.bindings.get(symbol.name, ()) if each.line in lines]
         for each in sorted(bindings, key=lambda each: each.line != symbol.name_line):
@@ -55,14 +62,20 @@ class Types:
             value = self.value(scope, each.type, at + 1, me)
             if value is not None:
                 return value
+        if (told := variable_type(scope, symbol)) and (value := self._documented(scope, told, symbol, me)) is not None:
+            return value
         given = self._engine.names.assigned_value(scope, symbol.name, scope.name_at(symbol))
         if (given is None or isinstance(given, Local)) and symbol.kind in ("const", "var"):
             return definition
         return given
 
+    def _documented(self, scope: FileScope, told: str, symbol: SymbolRow, me: Definition | None) -> Value | None:
+        return self.value(scope, told, scope.source.position(symbol.name_line, 0) + 1, me)
+
     def _is_member_line(self, scope: FileScope, line: int, symbol: SymbolRow) -> bool:
         text = scope.source.line(line)
-        return any(f"{me}.{symbol.name}" in text for me in scope.rules.selves) or text.strip().startswith(symbol.name)
+        owned = (f"{me}{joint}{symbol.name}" for me in scope.rules.selves for joint in scope.rules.separators)
+        return any(each in text for each in owned) or text.strip().startswith(symbol.name)
 
     def value(self, scope: FileScope, text: str, position: int, me: Definition | None = None) -> Value | None:
         """What a value of a type, as it is written in a file, is."""
@@ -72,20 +85,25 @@ class Types:
     def _any_of(self, scope: FileScope, text: str, position: int, me: Definition | None) -> Value | None:
         if "|" in text:
             return either(self._one_type(scope, each, position, me) for each in split(text, "|"))
+        foreign: Value | None = None
         for each in _intersection(text):
-            if (value := self._one_type(scope, each, position, me)) is not None:
+            value = self._one_type(scope, each, position, me)
+            if value is not None and not isinstance(value, Outside):
                 return value
-        return None
+            foreign = foreign or value
+        return foreign
 
     def _one_type(self, scope: FileScope, text: str, position: int, me: Definition | None) -> Value | None:
         text = text.strip().strip("\"'").lstrip("*&?").strip()
-        text = re.sub(r"^(?:readonly|const|mut|dyn|impl|keyof|final|unique)\s+", "", text)
+        text = _BEFORE_A_TYPE.sub("", text)
         if text in _NOTHING:
             return None
         if text == scope.rules.itself or text in _OWN:
             return self._own_type(scope, text, position, me)
         if (elements := _elements(text, scope.rules.values)) is not None:
             return Elements(elements, scope.row.id, position, me)
+        if scope.rules.tuples and text.startswith("(") and len(inner := _arguments(text[1:].rpartition(")")[0])) > 1:
+            return TupleValue(tuple(inner), scope.row.id, position, me)
         if text.startswith("(") and "=>" not in text:
             inner = _arguments(text[1:].rpartition(")")[0])
             return self._one_type(scope, inner[0].split(" ")[-1], position, me) if inner else None
@@ -97,7 +115,7 @@ class Types:
         if text.startswith("typeof "):
             return self._type_by_name(scope, text[7:].strip(), position, me, as_value=True)
         base, arguments = _generic(text)
-        last = base.rpartition(".")[2]
+        last = last_part(base)
         if arguments and last in scope.rules.wrappers:
             return self.value(scope, arguments[0], position, me)
         if arguments and last in ("type", "Type"):
@@ -141,8 +159,10 @@ class Types:
             if value is None and scope.rules.namespaces and len(steps) > 1:
                 value = Namespace((first,), scope.row.id)
         for step in steps[1:]:
-            if value is None or isinstance(value, Local | Outside):
-                return OUTSIDE if isinstance(value, Outside) else None
+            if value is None or isinstance(value, Local):
+                return None
+            if isinstance(value, Outside):
+                break
             if isinstance(value, Parent) and step.kind == "call":
                 continue
             is_last = step is steps[-1]
@@ -151,6 +171,8 @@ class Types:
                 if step.kind == "call"
                 else self._step_into(value, step.text, is_last, as_value)
             )
+        if isinstance(value, Outside):
+            return value if steps[-1].text[:1].isupper() and value.is_told else UNTOLD
         return self._instance(value) if not as_value else self._engine.expressions.read(value)
 
     def _argument(self, scope: FileScope, name: str, position: int, me: Definition) -> Value | None:
@@ -218,7 +240,7 @@ class Types:
         if not isinstance(value, Definition):
             if isinstance(value, FunctionValue):
                 return self._engine.expressions.call_result(value)
-            return value if isinstance(value, Outside | Instance | Elements | Shape | Either | ModuleFiles) else None
+            return value if isinstance(value, _READY) else None
         symbol = self._engine.symbol(value)
         if symbol.kind == "type":
             is_own = self._engine.scope(value.file).rules.own_types
@@ -244,6 +266,8 @@ class Types:
 
 
 def _intersection(text: str) -> list[str]:
+    if " + " in text:
+        return split(text, "+")
     return split(text, "&") if "&" in text and not text.startswith("&") else [text]
 
 
@@ -252,17 +276,19 @@ def _arguments(text: str) -> list[str]:
 
 
 def _generic(text: str) -> tuple[str, list[str]]:
-    match = re.match(r"([\w$.:]+(?:\(\))?)\s*[<\[](.*)[>\]]$", text, re.DOTALL)
-    return (match[1], _arguments(match[2])) if match else (text, [])
+    match = re.match(r"([\w$.:\\]+(?:\(\))?)\s*[<\[](.*)[>\]]$", text, re.DOTALL)
+    return (match[1], [each for each in _arguments(match[2]) if not each.startswith("'")]) if match else (text, [])
 
 
 def _elements(text: str, containers: frozenset[str]) -> str | None:
     """What a container type, as it is written, holds."""
     if text.endswith("[]"):
         return text[:-2].strip("()")
+    if (slice_ := re.fullmatch(r"\[([^\[\];]+)(?:;[^\]]*)?\]", text)) is not None:
+        return slice_[1]
     if (prefix := re.match(r"(?:\[\w*\]|map\[[^\]]+\]|\.\.\.|(?:<-)?chan\s)", text)) is not None:
         return text[prefix.end() :]
     base, arguments = _generic(text)
-    if not arguments or base.rpartition(".")[2] not in containers:
+    if not arguments or last_part(base) not in containers:
         return None
     return next((each for each in reversed(arguments) if each not in ("...", "None")), None)

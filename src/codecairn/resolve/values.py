@@ -87,8 +87,21 @@ class Shape:
 
 
 @dataclass(frozen=True)
+class TupleValue:
+    """Several values in one, whose types are written in a file."""
+
+    types: tuple[str, ...]
+    file: int
+    position: int
+    me: Definition | None = None
+
+
+@dataclass(frozen=True)
 class Outside:
-    """Known to be none of the project's: a library's, or a value of the language's own."""
+    """Known to be none of the project's: a library's, or a value of the language's own; or what such a one gives, of
+    which nothing tells what it is."""
+
+    is_told: bool = True
 
 
 @dataclass(frozen=True)
@@ -112,12 +125,14 @@ Value = (
     | Elements
     | FunctionValue
     | Shape
+    | TupleValue
     | Outside
     | Local
     | Either
 )
 VARIABLES = frozenset({"var", "const", "field"})
 OUTSIDE = Outside()
+UNTOLD = Outside(is_told=False)
 LOCAL = Local()
 
 

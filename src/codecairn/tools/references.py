@@ -121,7 +121,7 @@ def find_references(
 
 def weigh(engine: Engine, found: list[SymbolMeaning]) -> list[tuple[Definition, ReferenceSet]]:
     """Each symbol with its uses; of several the product's own before what tests define, then the most used first."""
-    weighed = [(each.definition, references_to_all(engine, each.every)) for each in found]
+    weighed = [(each.definition, references_to_all(engine, each.every, is_apart=each.is_apart)) for each in found]
     rows = engine.known.rows
 
     def order(each: tuple[Definition, ReferenceSet]) -> tuple[bool, int]:
