@@ -69,7 +69,7 @@ def coherence(scores: Shares, file: Numbers, files: int) -> Shares:
     rank = places_in(file[order])
     further = (rank > 0) & (rank < COHERENCE_DEPTH)
     here = order[further]
-    return np.bincount(file[here], scores[here] * _DECAYED[rank[further]], files)
+    return np.bincount(file[here], scores[here] * _DECAYED[rank[further]], files).astype(np.float64)
 
 
 def places_in(groups: Numbers) -> Numbers:

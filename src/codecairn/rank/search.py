@@ -260,8 +260,8 @@ def _gather(view: View, proposals: list[Proposal], meaning: QueryVector | None) 
     of_file = np.array([numbers[each[0]] for each in proposals], np.int64)
     rows = table.first_rows(numbers)[of_file] + np.array([each[1] for each in proposals], np.int64)
     for at, (file, number, symbol) in enumerate(proposals if inside else ()):
-        if symbol is not None:
-            rows[at] = table.row_inside(file, number, symbol.number)
+        row = table.row_inside(file, number, symbol.number) if symbol is not None else None
+        rows[at] = row if row is not None else rows[at]
     near = meaning.similar([each[:2] for each in proposals], list(numbers)) if meaning else None
     return Candidates(
         table=table, rows=rows, files=[file for file, _ in files], file=of_file, paths=paths,
