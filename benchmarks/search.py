@@ -1,12 +1,14 @@
 """Search: how soon it answers, at growing sizes, alone and with eight clients at once, and whether memory stays flat.
 
     python benchmarks/search.py [--corpus DIR …] [--sizes 10000,100000,1000000] [--queries 200] [--soak 10000]
-        [--json FILE]
+        [--mode hybrid] [--warm 20] [--json FILE]
 
 Repositories of whole files are made from the corpus folders (default: this repository), indexed, and asked through
 stdio: names and phrases taken from their own symbols, no two alike, so that nothing is answered from the cache. The
-floor beside each figure is the same call to `health_check`, which does nothing: what is left is the search. Eight
-clients ask one server over HTTP. The soak asks the middle size again and again and compares memory after a tenth of
+floor beside each figure is the same call to `health_check`, which does nothing: what is left is the search. Processor
+time is the server's, all its threads and processes, a query; it varies less with what else the machine does. A server
+learns the files that it meets: `--warm` says how many searches go before those that count. Eight clients ask one
+server over HTTP. The soak asks the middle size again and again and compares memory after a tenth of
 the queries with memory at the end.
 """
 
@@ -23,12 +25,12 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from measure import Server, Spread, cairn, markdown
+from measure import Server, Spread, cairn, cpu_so_far_s, markdown
 from sources import Source, repository, sample, sources_in
 
 CLIENTS = 8
@@ -41,6 +43,8 @@ def main() -> None:
     parser.add_argument("--sizes", default="10000,100000,1000000")
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--soak", type=int, default=0)
+    parser.add_argument("--mode", choices=["hybrid", "keyword", "vector"], default="hybrid")
+    parser.add_argument("--warm", type=int, default=20)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     corpora = options.corpus or [Path(__file__).parents[1]]
@@ -53,7 +57,18 @@ def main() -> None:
             continue
         rows.append(_measured(pool, size, options))
         print(f"{size} lines done", file=sys.stderr)
-    head = ["lines", "p50 ms", "p95 ms", "floor p50 ms", f"{CLIENTS} clients p50 ms", "p95 ms", "MB", "MB after soak"]
+    head = [
+        "lines",
+        "p50 ms",
+        "p95 ms",
+        "floor p50 ms",
+        "CPU ms",
+        "floor CPU ms",
+        f"{CLIENTS} clients p50 ms",
+        "p95 ms",
+        "MB",
+        "MB after soak",
+    ]
     print(markdown(head, [[str(cell) for cell in row.values()] for row in rows]))
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1))
@@ -61,7 +76,7 @@ def main() -> None:
 
 def _measured(pool: list[tuple[str, Source]], size: int, options: argparse.Namespace) -> dict[str, Any]:
     files = sample(pool, size)
-    queries = _queries(files, options.queries + CLIENTS * options.queries // 4 + options.soak)
+    queries = _queries(files, options.warm + options.queries + CLIENTS * options.queries // 4 + options.soak)
     with tempfile.TemporaryDirectory(prefix="cairn-search-") as folder:
         root, home = repository(Path(folder) / "repository", files), Path(folder) / "home"
         with cairn(root, home) as server:  # with its watcher, as in use: without one every look at the files is timed
@@ -69,21 +84,22 @@ def _measured(pool: list[tuple[str, Source]], size: int, options: argparse.Names
             server.value("index_codebase", {"path": str(root)})
             while server.value("get_status", {"path": str(root)})["metadata"]["freshness_status"] != "fresh":
                 time.sleep(0.1)
-            for _ in range(20):
-                _ask(server, root, next(queries))
-            alone = Spread([_ask(server, root, next(queries)) for _ in range(options.queries)])
-            floor = Spread([_timed(lambda: server.value("health_check", {})) for _ in range(50)])
+            for _ in range(options.warm):
+                _ask(server, root, next(queries), options.mode)
+            alone, cpu = _spent(server, lambda: _ask(server, root, next(queries), options.mode), options.queries)
+            floor, floor_cpu = _spent(server, lambda: _timed(lambda: server.value("health_check", {})), options.queries)
             early = server.resident_mb()
             for at in range(options.soak):
-                _ask(server, root, next(queries))
+                _ask(server, root, next(queries), options.mode)
                 if at == options.soak // 10:
                     early = server.resident_mb()
             late = server.resident_mb()
-        together = _together(root, home, queries, options.queries // 4)
+        together = _together(root, home, queries, options.queries // 4, options.mode)
     lines = sum(text.count(b"\n") for text in files.values())
     return {
         "lines": lines, "p50": round(alone.median, 1), "p95": round(alone.p95, 1), "floor": round(floor.median, 2),
-        "together_p50": round(together.median, 1), "together_p95": round(together.p95, 1), "mb": round(early),
+        "cpu": cpu, "floor_cpu": floor_cpu, "together_p50": round(together.median, 1),
+        "together_p95": round(together.p95, 1), "mb": round(early),
         "mb_after_soak": round(late) if options.soak else "–",
     }  # fmt: skip
 
@@ -103,8 +119,16 @@ def _queries(files: dict[str, bytes], count: int) -> Iterator[str]:
             yield query
 
 
-def _ask(server: Server, root: Path, query: str) -> float:
-    return _timed(lambda: server.value("search_code", {"path": str(root), "query": query, "search_mode": "keyword"}))
+def _ask(server: Server, root: Path, query: str, mode: str) -> float:
+    return _timed(lambda: server.value("search_code", {"path": str(root), "query": query, "search_mode": mode}))
+
+
+def _spent(server: Server, act: Callable[[], float], times: int) -> tuple[Spread, float | None]:
+    """How long each time took, and the server's processor time for one, in ms."""
+    before = cpu_so_far_s(server.process.pid)
+    spread = Spread([act() for _ in range(times)])
+    after = cpu_so_far_s(server.process.pid)
+    return spread, None if before is None or after is None else round((after - before) * 1000 / times, 1)
 
 
 def _timed(act: Any) -> float:
@@ -113,12 +137,12 @@ def _timed(act: Any) -> float:
     return (time.perf_counter() - began) * 1000
 
 
-def _together(root: Path, home: Path, queries: Iterator[str], each: int) -> Spread:
+def _together(root: Path, home: Path, queries: Iterator[str], each: int, mode: str) -> Spread:
     """So many clients at once on one HTTP server, each with queries of its own."""
     shares = [[next(queries) for _ in range(each)] for _ in range(CLIENTS)]
     spread = Spread()
     with _http(root, home) as port:
-        threads = [threading.Thread(target=_client, args=(port, root, share, spread.values)) for share in shares]
+        threads = [threading.Thread(target=_client, args=(port, root, share, mode, spread.values)) for share in shares]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -126,9 +150,9 @@ def _together(root: Path, home: Path, queries: Iterator[str], each: int) -> Spre
     return spread
 
 
-def _client(port: int, root: Path, queries: list[str], into: list[float]) -> None:
+def _client(port: int, root: Path, queries: list[str], mode: str, into: list[float]) -> None:
     for query in queries:
-        arguments = {"path": str(root), "query": query, "search_mode": "keyword"}
+        arguments = {"path": str(root), "query": query, "search_mode": mode}
         call = {
             "jsonrpc": "2.0",
             "id": 1,

@@ -79,7 +79,8 @@ def parts_of(text: str) -> tuple[str, ...]:
     return _parts[text]
 
 
-def _stems(text: str) -> tuple[str, ...]:
+def fresh_parts_of(text: str) -> tuple[str, ...]:
+    """The same for one of many texts that will hardly be asked about again."""
     found: dict[str, None] = {}
     for identifier in _WORD.findall(text):
         words = words_of(identifier)
@@ -133,5 +134,5 @@ def identifiers(text: str) -> list[str]:
 _known: Memo[str, str] = Memo(
     "words.identifiers", _MOST_IDENTIFIER_BYTES, lambda identifier: " ".join(_split(identifier))
 )
-_parts: Memo[str, tuple[str, ...]] = Memo("words.parts", _MOST_PART_BYTES, _stems)
+_parts: Memo[str, tuple[str, ...]] = Memo("words.parts", _MOST_PART_BYTES, fresh_parts_of)
 _stem_of: Memo[str, str] = Memo("words.stems", _MOST_STEM_BYTES, stem)

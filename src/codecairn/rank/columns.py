@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -26,7 +26,7 @@ from codecairn.rank.candidate import LONGEST_DOC, Place
 from codecairn.rank.file_paths import folder_parts, penalty, telling_stem
 from codecairn.store.file_version import SymbolRow
 from codecairn.store.view import ChunkHead, FileRow, View
-from codecairn.words import analyse, bare, parts_of
+from codecairn.words import analyse, bare, fresh_parts_of, parts_of
 
 Numbers = npt.NDArray[np.int64]
 _LONGEST_COUNT = (1 << 16) - 1
@@ -155,8 +155,9 @@ class Table:
     def has(self, file: int) -> bool:
         return file in self._first
 
-    def row(self, file: int, number: int) -> int:
-        return self._first[file][0] + number
+    def first_rows(self, files: Iterable[int]) -> Numbers:
+        """The row of each file's first chunk."""
+        return np.array([self._first[file][0] for file in files], np.int64)
 
     def row_inside(self, file: int, number: int, symbol: int) -> int | None:
         return self._inside.get((file, number, symbol))
@@ -169,10 +170,14 @@ class Table:
     def paths(self, files: Iterable[FileRow]) -> Numbers:
         return np.array([self._path(each.path, each.language) for each in files], np.int64)
 
-    def add_file(self, file: int, chunks: Sequence[ChunkHead], terms: Sequence[bytes]) -> None:
+    def add_files(self, chunks: Mapping[int, Sequence[ChunkHead]], terms: Mapping[int, Sequence[bytes]]) -> None:
+        """All at once: an array grows in one step for a hundred files as for one."""
         first = self.number.size
-        self._add(chunks, [Counter(terms[each.number].split()) for each in chunks])
-        self._first[file] = (first, len(chunks))
+        heads = [head for file in chunks for head in chunks[file]]
+        self._add(heads, [Counter(terms[each.file][each.number].split()) for each in heads])
+        for file, found in chunks.items():
+            self._first[file] = (first, len(found))
+            first += len(found)
 
     def add_inside(self, file: int, number: int, symbol: SymbolRow) -> int:
         """A symbol that is not its chunk's: by its own lines, and the words of its head and its comment."""
@@ -194,9 +199,10 @@ class Table:
         self.name.extend([checksum(each.name) for each in heads])
         self.bare.extend([checksum(bare(each.name)) for each in heads])
         self.terms.extend([list(map(crc32, each)) for each in counts])
-        self.times.extend([min(times, _LONGEST_COUNT) for each in counts for times in each.values()])
+        times = np.array(list(chain.from_iterable(each.values() for each in counts)), np.int64)
+        self.times.extend(np.minimum(times, _LONGEST_COUNT))
         self.doc.extend([_doc_words(each.doc[:LONGEST_DOC]) for each in heads])
-        self.name_parts.extend([self.vocabulary.numbers(parts_of(each.name)) for each in heads])
+        self.name_parts.extend([self.vocabulary.numbers(fresh_parts_of(each.name)) for each in heads])
         self.qualifier_parts.extend([self.vocabulary.numbers(_qualifier(each)) for each in heads])
 
     def _path(self, path: str, language: str) -> int:
@@ -232,8 +238,10 @@ def _qualifier(head: ChunkHead) -> list[str]:
     """The parts of the names around its own."""
     if not head.name or head.path == head.name:
         return []
-    own = parts_of(head.name)
-    return [part for part in parts_of(head.path) if part not in own]
+    around = head.path.removesuffix(head.name)  # many have it in common
+    parts = parts_of(around) if not around[-1:].isalnum() and around != head.path else fresh_parts_of(head.path)
+    own = fresh_parts_of(head.name)
+    return [part for part in parts if part not in own]
 
 
 class Columns(Named):
@@ -251,9 +259,8 @@ class Columns(Named):
                 self._table = Table()
             table = self._table
             missing = [each.id for each in files if not table.has(each.id)]
-            heads = view.chunk_heads(missing)
-            for file in missing:
-                table.add_file(file, heads[file], view.packed_terms(file))
+            if missing:
+                table.add_files(view.chunk_heads(missing), {file: view.packed_terms(file) for file in missing})
             for (file, number), symbol in inside:
                 if table.row_inside(file, number, symbol.number) is None:
                     table.add_inside(file, number, symbol)

@@ -14,6 +14,7 @@ from codecairn.rank.weighed_query import Shares, WeighedQuery
 
 COHERENCE_DECAY = 0.8
 COHERENCE_DEPTH = 12
+_DECAYED = np.array([0.0, *(COHERENCE_DECAY**at for at in range(COHERENCE_DEPTH - 1))])
 _MANY = 150
 _POPULARITY = np.array([min(1.0, math.log1p(importers) / 5) for importers in range(_MANY + 1)])
 
@@ -32,6 +33,8 @@ def folder(asked: WeighedQuery) -> Shares:
 def path_mention(asked: WeighedQuery) -> Shares:
     """The end of its path is spelled in the query."""
     text = asked.lower_text
+    if "/" not in text and "." not in text:  # no path and no file name can be in it
+        return np.zeros(len(asked.candidates.files))
     return np.array([mention(each.path, text) for each in asked.candidates.files])
 
 
@@ -64,11 +67,9 @@ def coherence(scores: Shares, file: Numbers, files: int) -> Shares:
     """How well each file's other chunks match, from the second best on, each counting 0.8 of the one before."""
     order = np.lexsort((-scores, file))
     rank = places_in(file[order])
-    total = np.zeros(files)
-    for at in range(1, COHERENCE_DEPTH):
-        here = order[rank == at]
-        total[file[here]] += scores[here] * COHERENCE_DECAY ** (at - 1)
-    return total
+    further = (rank > 0) & (rank < COHERENCE_DEPTH)
+    here = order[further]
+    return np.bincount(file[here], scores[here] * _DECAYED[rank[further]], files).astype(np.float64)
 
 
 def places_in(groups: Numbers) -> Numbers:

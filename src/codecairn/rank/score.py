@@ -73,19 +73,21 @@ class Scores:
 
     order: Numbers
     """The place at which each was proposed."""
-    given: dict[str, Numbers]
-    """The grains of each signal, in this order."""
+    signals: tuple[str, ...]
+    grains: Numbers
+    """A row a candidate, in this order, and a column a signal."""
+    totals: Numbers
     most: float
     """The largest total there could be."""
 
     def contributions(self, at: int) -> dict[str, float]:
-        given = {signal: int(grains[at]) / _GRAIN for signal, grains in self.given.items()}
+        given = {signal: grains / _GRAIN for signal, grains in zip(self.signals, self.grains[at].tolist(), strict=True)}
         if not given["floor"]:
             del given["floor"]
         return given
 
     def total(self, at: int) -> float:
-        return sum(int(grains[at]) for grains in self.given.values()) / _GRAIN
+        return int(self.totals[at]) / _GRAIN
 
     def relevance(self, at: int) -> float:
         return round(min(1.0, self.total(at) / self.most), 6)
@@ -133,7 +135,8 @@ def _order(given: dict[str, Numbers], falling: _Falling, most: float) -> Scores:
     total = _sum(given)
     given["floor"] = np.maximum(0, -total)  # what is taken is never more than there is
     order = falling.order(total)
-    return Scores(order, {signal: grains[order] for signal, grains in given.items()}, most)
+    grains = np.stack([each[order] for each in given.values()], axis=1)
+    return Scores(order, tuple(given), grains, grains.sum(axis=1), most)
 
 
 def _put_first(asked: WeighedQuery, given: dict[str, Numbers], falling: _Falling) -> None:

@@ -257,14 +257,14 @@ def _gather(view: View, proposals: list[Proposal], meaning: QueryVector | None) 
     files = [found for file in numbers if (found := met[file])]
     inside = [((file, number), symbol) for file, number, symbol in proposals if symbol is not None]
     table, paths = columns.meet(view, [file for file, _ in files], inside)
-    rows = [
-        table.row(file, number) if symbol is None else table.row_inside(file, number, symbol.number)
-        for file, number, symbol in proposals
-    ]
+    of_file = np.array([numbers[each[0]] for each in proposals], np.int64)
+    rows = table.first_rows(numbers)[of_file] + np.array([each[1] for each in proposals], np.int64)
+    for at, (file, number, symbol) in enumerate(proposals if inside else ()):
+        row = table.row_inside(file, number, symbol.number) if symbol is not None else None
+        rows[at] = row if row is not None else rows[at]
     near = meaning.similar([each[:2] for each in proposals], list(numbers)) if meaning else None
     return Candidates(
-        table=table, rows=np.array(rows, np.int64), files=[file for file, _ in files],
-        file=np.array([numbers[each[0]] for each in proposals], np.int64), paths=paths,
+        table=table, rows=rows, files=[file for file, _ in files], file=of_file, paths=paths,
         importers=np.array([importers for _, importers in files], np.int64),
         similarity=near.chunks if near else np.zeros(len(rows)),
         file_similarity=near.files if near else np.zeros(len(files)),

@@ -136,6 +136,8 @@ _sums: Cache[tuple[object, int], npt.NDArray[np.int64]] = Cache(
 )
 """The sum of a file's rows in a field."""
 _PLACED_BYTES = 400
+_BLOCK = 8_000
+"""Rows. A column of so many takes less than the 128 kB from which on memory is taken from the system and given back."""
 
 
 class VectorField:
@@ -218,10 +220,13 @@ class VectorField:
 def _distances(
     signs: npt.NDArray[np.uint64] | npt.NDArray[np.uint8], query: npt.NDArray[np.uint64] | npt.NDArray[np.uint8]
 ) -> npt.NDArray[np.int16]:
-    """In how many signs each row differs from the query: column by column, which is five times as fast as by row."""
+    """In how many signs each row differs from the query: column by column, which is five times as fast as by row, and
+    in blocks whose memory is at hand."""
     total = np.zeros(len(signs), np.int16)
-    for at, word in enumerate(query):
-        total += np.bitwise_count(signs[:, at] ^ word)
+    for start in range(0, len(signs), _BLOCK):
+        block, counted = signs[start : start + _BLOCK], total[start : start + _BLOCK]
+        for at, word in enumerate(query):
+            counted += np.bitwise_count(block[:, at] ^ word)
     return total
 
 
