@@ -47,15 +47,18 @@ def check(root: Path | None) -> None:
 @root_option
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
 def import_(root: Path | None, dry_run: bool) -> None:
-    from codecairn.catalog import rule_import
+    from codecairn.cancel import Cancel
+    from codecairn.catalog import rule_files, rule_import
     from codecairn.clock import timestamp
+    from codecairn.source.file_listing import list_files
 
     project = open_project(root, click.UsageError)
     with translate_errors():
-        steps = rule_import.plan(project.root, timestamp())
+        listing = list_files(project.root, project.git, project.guard, Cancel())
+        steps = rule_import.plan(project.root, timestamp(), [each.path for each in listing.files])
         if not dry_run:
             rule_import.write(project.root, steps)
     for step in steps:
         click.echo(f"{(_WORDS if dry_run else _DONE)[step.action]}: {step.id}  ({step.source})")
     if not steps:
-        click.echo(f"Nothing to import: none of {', '.join(rule_import.SOURCES)} has a section with text.")
+        click.echo(f"Nothing to import: no file of rules ({rule_files.EXAMPLES}) has a section with text.")
