@@ -225,8 +225,8 @@ def _entry(name: str, file: EntryFile) -> CheckedEntry:
         audience=file.audience, requirement=file.requirement, schema_version=file.schema_version,
         categories=sorted({category.strip().lower() for category in file.categories if category.strip()}),
         source_hash=source_hash(body), deprecated_by=file.deprecated_by, source=file.source,
-        applies_to=file.applies_to, created_at=_in_utc(file.created_at) or "", updated_at=_in_utc(file.updated_at) or "",
-        risk_score=100 - file.priority + RISK[file.requirement],
+        created_at=_in_utc(file.created_at) or "", updated_at=_in_utc(file.updated_at) or "",
+        risk_score=100 - file.priority + RISK[file.requirement], applies_to=file.applies_to,
     )  # fmt: skip
     stored = file.source_hash.lower() if file.source_hash else None
     return CheckedEntry(value, stored, name, normalise_lines(file.title).casefold(), body.casefold())

@@ -91,7 +91,7 @@ class PlainGlob:
         """Asks about the part of a path below the folder."""
         rest = self.rest
         if rest in ("**", "**/*"):
-            return lambda path: bool(path)
+            return bool
         if not _WILD.search(rest):
             return lambda path: path == rest or path.startswith(f"{rest}/")
         across, name = rest.startswith("**/"), rest.removeprefix("**/")

@@ -15,6 +15,7 @@ from codecairn.clock import timestamp
 from codecairn.tools import Call, tool
 from codecairn.tools.binding_rules import holding
 from codecairn.tools.cursor import Cursor, offset_of
+from codecairn.tools.schema import UNLISTED
 from codecairn.types import (
     CamelStruct,
     CatalogEntry,
@@ -33,7 +34,8 @@ FieldName = Literal[
     "shownCount", "lastShownAt", "appliesTo",
 ]  # fmt: skip
 Limit = Annotated[Annotated[int, Meta(ge=1, le=1000)] | None, Meta(description="Most items (default all)")]
-HoldsFor = Annotated[str | None, Meta(description="Only those that hold for this file")]
+HoldsFor = Annotated[str | None, Meta(description="A file they hold for")]
+UnlistedHoldsFor = Annotated[str | None, Meta(description="A file they hold for", extra_json_schema={UNLISTED: True})]
 Fields = Annotated[list[FieldName] | None, Meta(description="Fields of each item")]
 
 
@@ -175,7 +177,7 @@ def instructions_list(
     fields: Fields = None,
     path: HoldsFor = None,
 ) -> EntryPage | ProjectedPage:
-    """Rules: the team's rules, with filters. Use it where the repository has instructions/."""
+    """Rules: the team's rules, all or those of a file. Use it before a change."""
     catalog = call.project.catalog.current()
     return _page(call, catalog, _near(call, catalog, catalog.in_category(category), path), cursor, limit, fields)
 
@@ -203,7 +205,7 @@ def instructions_search(
     limit: Limit = None,
     cursor: Cursor = None,
     fields: Fields = None,
-    path: HoldsFor = None,
+    path: UnlistedHoldsFor = None,
 ) -> EntryPage | ProjectedPage:
     """Rules: rules that speak of some words. Use it before a change."""
     catalog = call.project.catalog.current()

@@ -35,7 +35,7 @@ _FRAME = 60
 _LONGEST_WARNING = 160
 _MOST_RECALLED = 20
 _MOST_DEFINING = 5
-_RULES_SHARE = 0.15
+_RULES_SHARE = 0.08
 """Of the whole, for the names of rules."""
 
 
