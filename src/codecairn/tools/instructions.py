@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec import UNSET, Meta, Struct, UnsetType, field, structs
 
+from codecairn.anchors.binding import binding_of
+from codecairn.anchors.check import Repository
+from codecairn.anchors.findings import anchors_of
 from codecairn.catalog import governance
 from codecairn.catalog import search as catalog_search
 from codecairn.catalog.entries import Catalog, CheckedEntry
@@ -194,7 +197,9 @@ def instructions_get(
     if entry is None:
         return EntryMissing(not_found=True, hash=catalog.hash)
     usage = _usage(call)
-    return EntryFound(hash=catalog.hash, item=usage.with_usage(entry), warnings=usage.warnings)
+    item, binding = usage.with_usage(entry), binding_of(_repository(call), entry)
+    item = structs.replace(item, binding=binding) if binding is not None else item
+    return EntryFound(hash=catalog.hash, item=item, warnings=usage.warnings)
 
 
 @tool(family="catalog", method="instructions/search")
@@ -290,7 +295,8 @@ def usage_hotset(call: Call, *, limit: Annotated[int, Meta(ge=1, le=100, descrip
 @tool(family="catalog", method="gates/evaluate")
 def gates_evaluate(call: Call) -> GateReport | NotConfigured:
     """Rules: policies over the rules. Use it in CI."""
-    evaluated = governance.evaluate(call.project.catalog.current())
+    catalog = call.project.catalog.current()
+    evaluated = governance.evaluate(catalog, lambda: anchors_of(_repository(call), catalog).counts)
     if evaluated is None:
         return NotConfigured(not_configured=True)
     results, summary = evaluated
@@ -304,6 +310,10 @@ def _near(call: Call, catalog: Catalog, found: list[CheckedEntry], path: str | N
     inside, ids = call.project.guard.inside(path), {each.value.id for each in found}
     near = holding(call, call.project, catalog, [inside])
     return [each.entry for each in near if each.entry.value.id in ids]
+
+
+def _repository(call: Call) -> Repository:
+    return Repository(call.project.root, call.project.git, call.project.guard, call.cancel)
 
 
 def _usage(call: Call) -> UsageCounts:

@@ -128,6 +128,8 @@ def _few(rules: Rules, max_tokens: int) -> Rules:
         return rules
     sizes = accumulate(len(to_json(each)) + 1 for each in rules.items)
     kept = sum(1 for size in sizes if size <= max_tokens * CHARACTERS_PER_TOKEN * _RULES_SHARE)
+    if not kept:
+        return UNSET
     return RuleList(items=rules.items[:kept], more=rules.more + len(rules.items) - kept)
 
 
