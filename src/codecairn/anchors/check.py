@@ -117,8 +117,17 @@ def rule_texts(repository: Repository, paths: Iterable[str]) -> Iterator[RuleTex
 def check_anchors(repository: Repository, others: Iterable[RuleText] = ()) -> AnchorReport:
     """Every anchor of the project's rule files, and of other texts of rules."""
     paths, has_past = repository.paths()
-    checker = _Checker(repository, paths, has_past=has_past)
+    checker = AnchorChecker(repository, paths, has_past=has_past)
     for each in (*rule_texts(repository, paths), *others):
+        checker.read(each)
+    return checker.report()
+
+
+def check_texts(repository: Repository, texts: Iterable[RuleText], rules_at: str) -> AnchorReport:
+    """The anchors of texts that a commit holds, against the project as it is now."""
+    paths, has_past = repository.paths()
+    checker = AnchorChecker(repository, paths, has_past=has_past, rules_at=rules_at)
+    for each in texts:
         checker.read(each)
     return checker.report()
 
@@ -141,12 +150,14 @@ class _Asked(NamedTuple):
         )  # fmt: skip
 
 
-class _Checker:
-    def __init__(self, repository: Repository, paths: list[str], *, has_past: bool) -> None:
+class AnchorChecker:
+    """Anchors of one project: read text by text, judged together."""
+
+    def __init__(self, repository: Repository, paths: list[str], *, has_past: bool, rules_at: str = "") -> None:
         self._repository = repository
         self._tree = PathTree(paths)
         self._targets = RunTargets(paths, repository.text)
-        self._past = Past(repository.git, repository.cancel, self._tree) if has_past else None
+        self._past = Past(repository.git, repository.cancel, self._tree, rules_at) if has_past else None
         self._asked: list[_Asked] = []
         self._notes: list[str] = []
 

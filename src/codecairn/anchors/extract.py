@@ -16,6 +16,9 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
+from codecairn.parse.formats import format_of
+from codecairn.parse.language import language_of
+
 AnchorKind = Literal["path", "link", "symbol", "command"]
 LONGEST_LINE = 20_000
 _LONGEST_ANCHOR = 300
@@ -24,9 +27,8 @@ _TICKS = re.compile(r"`+")
 _LINK = re.compile(r"\]\(<([^<>]{1,300})>\)|\]\(([^()\s<>]{1,300})(?:[ \t]+[\"'(][^)\"']{0,200}[\"')])?\)")
 _REFERENCE = re.compile(r" {0,3}\[[^\]]{1,200}\]:[ \t]+<?([^\s<>]{1,300})>?")
 _IMPORT = re.compile(r"(?:^|[ \t])@((?:\.{1,2}/)?[\w][\w./-]{0,200}\.[A-Za-z]{1,5})(?=$|[\s,.;)])")
-_SHELLS = frozenset(
-    {"", "sh", "bash", "shell", "zsh", "console", "terminal", "shellsession", "text", "txt", "plaintext"}
-)
+_SHELL = re.compile(r"|[a-z]{0,2}sh|shell\w*|console|terminal|te?xt|plaintext", re.I)
+"""The tags of fences around lines that are typed, or drawn."""
 _TREE = re.compile(r"^([\s│|]*)(?:├|└|\+|`|\|)[─-]{1,3}[ ]?(\S[^#←]*)")
 _PLACEHOLDER = re.compile(
     r"[<>{}$%~|=\"'\\,;^!…&]|\.\.\.|://|\bpath/to\b|\byour[-_]|\bfoo\b|\bbar\b|\bexample\b|XXX|\bxxx\b", re.I
@@ -108,7 +110,7 @@ class _Reader:
 
     def _open_or_close(self, fence: re.Match[str]) -> None:
         self._tree = []
-        self._is_shell = not self._fence and fence[2].lower() in _SHELLS
+        self._is_shell = not self._fence and _SHELL.fullmatch(fence[2]) is not None
         self._fence = "" if self._fence else fence[1]
 
     def _in_fence(self, line: str) -> Found:
@@ -240,15 +242,8 @@ def _is_path_text(bare: str) -> bool:
     return "/" in bare or (re.fullmatch(r"[\w.@+-]+\.[a-z]{1,5}\d?", name) is not None and _has_file_ending(name))
 
 
-_ENDINGS = frozenset(
-    "py pyi ts tsx js jsx mjs cjs mts cts rs go java kt kts rb php c h cc cpp hpp cs swift scala ex exs erl hs lua sh "  # noqa: SIM905
-    "bash zsh ps1 sql md mdx mdc rst txt json jsonc yaml yml toml ini cfg xml html css scss vue svelte lock proto "
-    "gradle zig".split()
-)
-
-
 def _has_file_ending(name: str) -> bool:
-    return name.rpartition(".")[2] in _ENDINGS
+    return language_of(name) is not None or format_of(name) != "text" or name.endswith(".txt")
 
 
 def symbol_text(text: str) -> str | None:

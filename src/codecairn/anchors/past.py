@@ -41,6 +41,8 @@ class Past:
     git: Git
     cancel: Cancel
     now: PathTree
+    rules_at: str = ""
+    """The commit that the rule files are read from; the working tree where none is named."""
     _trees: dict[str, PathTree | None] = field(default_factory=dict)
     _fates: dict[str, Fate | None] = field(default_factory=dict)
     _renames: dict[str, Mapping[str, str]] = field(default_factory=dict)
@@ -48,7 +50,8 @@ class Past:
     def line_commits(self, file: str, lines: Sequence[int]) -> dict[int, str]:
         """The commit that last wrote each line; HEAD's for one that is not committed, none for a file that is not."""
         ranges = [f"-L{each},{each}" for each in sorted(set(lines))]
-        run = self.git.run("blame", "--porcelain", "-w", *ranges, "--", file, cancel=self.cancel)
+        at = [self.rules_at] if self.rules_at else []
+        run = self.git.run("blame", "--porcelain", "-w", *ranges, *at, "--", file, cancel=self.cancel)
         if run.status != 0:
             return {}
         found = {int(line): commit for commit, line in _BLAME_LINE.findall(run.output.decode("utf-8", "replace"))}

@@ -35,8 +35,8 @@ _FRAME = 60
 _LONGEST_WARNING = 160
 _MOST_RECALLED = 20
 _MOST_DEFINING = 5
-_RULES_SHARE = 0.08
-"""Of the whole, for the names of rules."""
+_RULES_SHARE, _LEAST_FOR_RULES = 0.08, 1_000
+"""Of the whole, for the names of rules; in less than so many tokens they are among what is left out."""
 
 
 class ContextPack(Struct, frozen=True, kw_only=True):
@@ -124,8 +124,8 @@ def _pack(materials: list[Material], max_tokens: int, metadata: dict[str, Any], 
 
 def _few(rules: Rules, max_tokens: int) -> Rules:
     """The first rules that fit their share of the budget; the others are counted."""
-    if not isinstance(rules, RuleList):
-        return rules
+    if not isinstance(rules, RuleList) or max_tokens < _LEAST_FOR_RULES:
+        return UNSET
     sizes = accumulate(len(to_json(each)) + 1 for each in rules.items)
     kept = sum(1 for size in sizes if size <= max_tokens * CHARACTERS_PER_TOKEN * _RULES_SHARE)
     if not kept:
