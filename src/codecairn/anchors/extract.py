@@ -77,7 +77,7 @@ def read_anchors(text: str, *, imports: bool = False) -> AnchorText:
         if len(line) > LONGEST_LINE:
             long_lines += 1
             continue
-        is_negated = _ABSENCE.search(line) is not None
+        is_negated = _ABSENCE.search(reader.remark(line)) is not None
         for kind, each in reader.line(line):
             if len(each) <= _LONGEST_ANCHOR:
                 found[Anchor(kind, each, number, is_negated)] = None
@@ -95,6 +95,10 @@ class _Reader:
         self._fence = ""
         self._is_shell = False
         self._tree: list[tuple[int, str]] = []
+
+    def remark(self, line: str) -> str:
+        """The words of a line beside the anchors: its prose, or in a fence the comment."""
+        return line.partition("#")[2] or line.partition("←")[2] if self._fence else _NAMED.sub(" ", line)
 
     def line(self, line: str) -> Found:
         fence = _FENCE.match(line)
@@ -136,6 +140,7 @@ class _Reader:
 
 
 _TICKED = re.compile(r"`[^`]*`")
+_NAMED = re.compile(r"`[^`]*`|\]\([^()\s]*\)|\]:[ \t]+\S+")
 
 
 def _links(line: str) -> Found:
