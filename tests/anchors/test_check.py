@@ -38,7 +38,8 @@ def verdicts(repo: Repo) -> dict[str, tuple[str, str]]:
 
 @pytest.mark.requirement("003/anchors/alive-moved-dead")
 def test_what_is_there_moved_or_died_is_told_apart(repo: Repo) -> None:
-    text = "`src/settings.py` `src/server.py` `docs/guide.md` `load_settings()` `start_server` `never/was.py` `numpy_like()`"
+    text = "`src/settings.py` `src/server.py` `docs/guide.md` `load_settings()` `start_server` `never/was.py` "
+    text += "`numpy_like()`"
     repo.commit("rules", {"AGENTS.md": f"Read {text}.\n"})
     assert {status for status, _ in verdicts(repo).values()} == {"alive", "unknown"}
     assert check(repo).exit_code == 0
@@ -112,8 +113,9 @@ def test_commands_are_held_against_what_runs_them(repo: Repo) -> None:
 @pytest.mark.requirement("003/anchors/without-import")
 def test_every_file_of_rules_is_checked_without_an_import(repo: Repo) -> None:
     files = [
-        "AGENTS.md", "CLAUDE.md", "GEMINI.md", "src/AGENTS.md", ".cursor/rules/a.mdc", ".github/copilot-instructions.md",
-        ".github/instructions/a.instructions.md", ".claude/rules/a.md", ".claude/CLAUDE.md",
+        "AGENTS.md", "CLAUDE.md", "GEMINI.md", "src/AGENTS.md", ".cursor/rules/a.mdc",
+        ".github/copilot-instructions.md", ".github/instructions/a.instructions.md", ".claude/rules/a.md",
+        ".claude/CLAUDE.md",
     ]  # fmt: skip
     repo.commit("rules", dict.fromkeys(files, "See [x](gone-for-good.md).\n"))
     value = json.loads(check(repo, "--json").output)
@@ -157,7 +159,14 @@ def test_bodies_of_entries_are_checked_too(repo: Repo) -> None:
 @pytest.mark.requirement("003/anchors/gate")
 def test_a_gate_counts_dead_and_moved_anchors(repo: Repo) -> None:
     gates = [
-        {"id": "none-dead", "type": "anchors", "where": {"status": "dead"}, "op": "==", "value": 0, "severity": "error"},
+        {
+            "id": "none-dead",
+            "type": "anchors",
+            "where": {"status": "dead"},
+            "op": "==",
+            "value": 0,
+            "severity": "error",
+        },
         {"id": "few", "type": "anchors", "op": "<=", "value": 5, "severity": "warn"},
     ]
     repo.commit("rules", {"AGENTS.md": "[x](gone.md)\n", "instructions/gates.json": json.dumps({"gates": gates})})

@@ -38,7 +38,9 @@ def anchors(text: str, *, imports: bool = False) -> list[tuple[str, str, int]]:
         ]),
         ("`cairn search parse`", [("command", "cairn search", 1)]),
         ("`path/to/file.py` `<name>/x.py` `$HOME/x.py` `/etc/passwd` `../up.py` `https://a.b/c`", []),
-        ("```sh\n$ python scripts/run.py --x\nmake test\n```", [("path", "scripts/run.py", 2), ("command", "make test", 3)]),
+        ("```sh\n$ python scripts/run.py --x\nmake test\n```", [
+            ("path", "scripts/run.py", 2), ("command", "make test", 3),
+        ]),
         ("```python\nopen('a/b.txt')\n```\n`a/b.py`", [("path", "a/b.py", 4)]),
         ("```\nsrc/\n├── app/\n│   └── main.py  # entry\n└── lib.py\n```", [
             ("path", "src/app/", 3), ("path", "src/app/main.py", 4), ("path", "src/lib.py", 5),

@@ -6,12 +6,15 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
+from codecairn.catalog.entries import CheckedEntry, parse
 from codecairn.catalog.front_matter import split_front_matter
 from codecairn.catalog.rule_files import rule_file, scope_of
-from codecairn.catalog.scope import Subject
-from tests.catalog.catalogue import Catalogue, Client
+from codecairn.catalog.scope import ScopeTable, Subject
+from codecairn.source.json_folder import FileReading
+from tests.catalog.catalogue import Catalogue, Client, entry
 from tests.catalog.test_entries import problems
 from tests.catalog.test_import import entries, imported, said, source
 
@@ -85,18 +88,9 @@ def holds(path: str, head: str, file: str) -> bool:
     found = rule_file(path)
     assert found is not None
     scope = scope_of(found, split_front_matter(f"---\n{head}\n---\nRule.\n" if head else "Rule.\n")[0])
-    from codecairn.catalog.entries import parse  # noqa: PLC0415
-    from codecairn.catalog.scope import ScopeTable  # noqa: PLC0415
-    from codecairn.source.json_folder import FileReading  # noqa: PLC0415
-
-    import msgspec  # noqa: PLC0415
-
-    from tests.catalog.catalogue import entry  # noqa: PLC0415
-
     fields = entry("a", **({"appliesTo": msgspec.to_builtins(scope)} if scope is not None else {}))
     checked = parse("instructions/a.json", FileReading((), msgspec.json.encode(fields)))
-    assert not isinstance(checked, str)
-    assert hasattr(checked, "value"), checked
+    assert isinstance(checked, CheckedEntry), checked
     return bool(ScopeTable.of([checked]).holding(Subject(file)))
 
 
@@ -171,7 +165,8 @@ def test_the_rules_of_a_file_come_nearest_first(any_client: Client, catalogue: C
     catalogue.add("asked", appliesTo={"onRequest": True})
     listed = any_client.ask("instructions/list", path="src/app/main.py")
     assert [each["id"] for each in listed["items"]] == ["file", "folder", "glob", "module", "python", "all"]
-    assert [each["id"] for each in any_client.ask("instructions/list", path="docs/a.md")["items"]] == ["elsewhere", "all"]
+    other = any_client.ask("instructions/list", path="docs/a.md")
+    assert [each["id"] for each in other["items"]] == ["elsewhere", "all"]
     found = any_client.ask("instructions/search", q="body of", path="src/app/main.py", fields=["appliesTo"])
     assert [each["id"] for each in found["items"]][:2] == ["file", "folder"]
     assert len(any_client.ask("instructions/list")["items"]) == 8
@@ -186,8 +181,8 @@ def test_a_path_outside_the_project_is_refused(client: Client, catalogue: Catalo
 @pytest.mark.requirement("003/scope/strict")
 @pytest.mark.parametrize(
     "scope",
-    [{}, {"globs": []}, {"glob": ["x"]}, {"globs": ["a/[b"]}, {"globs": ["a{b"]}, {"globs": ["x" * 501]}, {"globs": [""]},
-     {"globs": ["a"] * 201}, {"globs": "a"}],
+    [{}, {"globs": []}, {"glob": ["x"]}, {"globs": ["a/[b"]}, {"globs": ["a{b"]}, {"globs": ["x" * 501]},
+     {"globs": [""]}, {"globs": ["a"] * 201}, {"globs": "a"}],
 )  # fmt: skip
 def test_a_scope_that_means_nothing_is_a_bad_file(client: Client, catalogue: Catalogue, scope: Any) -> None:
     catalogue.add("a", appliesTo=scope)

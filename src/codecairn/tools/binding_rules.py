@@ -135,9 +135,7 @@ class _Telling:
             if self._call.connection.lasts:
                 told.add(key)
         title = one_line(value.title, _LONGEST_TITLE)
-        return BindingRule(
-            id=value.id, title=title, requirement=value.requirement, body=value.body if is_due else None
-        )
+        return BindingRule(id=value.id, title=title, requirement=value.requirement, body=value.body if is_due else None)
 
     def note(self) -> None:
         """Count each rule as shown once a connection; a command is none."""
