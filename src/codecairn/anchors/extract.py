@@ -48,7 +48,7 @@ _ABSENCE = re.compile(
     r"used to|moved|migrat\w+|retired|does ?n[o']t exist|not exist|historical\w*|old|gitignored|generated|"
     r"auto-generated|creates?d?|creating|never|don't|do not|avoid|instead of|optional\w*|untracked|"
     r"if (?:it |they )?(?:exists?|present)|local(?:ly)?[- ]only|not (?:committed|tracked|in)|outside|other repo\w*|"
-    r"upstream|output\w*|writes?|written|produced?s?)\b",
+    r"upstream|output\w*|writes?|written|produced?s?|e\.g|examples?|hypothetical\w*)\b",
     re.I,
 )
 """Words of a line that speaks of something which need not be there."""
@@ -156,7 +156,9 @@ def _link_target(target: str) -> str | None:
     bare = unquote(target.removeprefix("mdc:").partition("#")[0].partition("?")[0])
     if not bare or re.match(r"[A-Za-z][\w+.-]*:|//|#|~", bare) or _PLACEHOLDER.search(bare) or "*" in bare:
         return None
-    return bare if "\0" not in bare and ("/" in bare or "." in bare) else None
+    if "\0" in bare or not (bare.endswith("/") or _has_file_ending(bare.rpartition("/")[2])):
+        return None  # a page of a site, most likely
+    return bare
 
 
 def _spans(line: str) -> Found:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from codecairn.anchors.tree import PathTree
@@ -115,10 +115,10 @@ class Past:
         """Where a commit moved a file to, or most of the files of a folder."""
         renames = self._renames_in(commit)
         if path in renames:
-            return renames[path]
+            return renames[path] or None
         below = f"{path}/"
         ends = [(new, old[len(path) :]) for old, new in renames.items() if old.startswith(below)]
-        folders = Counter(new.removesuffix(end) for new, end in ends if new.endswith(end))
+        folders = Counter(new.removesuffix(end) for new, end in ends if end and new.endswith(end))
         best = folders.most_common(1)
         return best[0][0] if best and best[0][1] * 2 >= len(ends) else None
 
@@ -126,10 +126,9 @@ class Past:
         if commit not in self._renames:
             run = self.git.run(
                 "diff-tree", "-r", "-z", "-M50%", "-l2000", "--relative", "--no-commit-id", "--name-status",
-                "--diff-filter=R", "--root", commit, cancel=self.cancel,
+                "--diff-filter=DR", "--root", commit, cancel=self.cancel,
             )  # fmt: skip
-            fields = names_of(run.output) if run.status == 0 else []
-            self._renames[commit] = dict(zip(fields[1::3], fields[2::3], strict=False))
+            self._renames[commit] = dict(_pairs(names_of(run.output) if run.status == 0 else []))
         return self._renames[commit]
 
     @property
@@ -138,6 +137,13 @@ class Past:
             return self.git.layout(self.cancel).shallow
         except CairnError:
             return False
+
+
+def _pairs(fields: list[str]) -> Iterator[tuple[str, str]]:
+    """The old path and the new of each file that a commit renamed; the new is empty for one that it deleted."""
+    rest = iter(fields)
+    for status in rest:
+        yield next(rest, ""), next(rest, "") if status.startswith("R") else ""
 
 
 def _itself_and_above(path: str) -> set[str]:
