@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from codecairn import tools
-from codecairn.cli import COMMANDS, main
+from codecairn.cli import main
+from codecairn.commands import COMMANDS
 from tests.support import architecture
 from tests.support.layers import PACKAGE
 

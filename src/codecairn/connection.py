@@ -31,6 +31,10 @@ class Connection:
     """The files this connection read last, as paths from the project root."""
     refs: dict[Path, str] = field(default_factory=dict)
     """The ref that calls without one of their own are about, for each project root; the working tree where none is."""
+    rules: set[tuple[str, str, str]] = field(default_factory=set)
+    """Rules whose bodies it was told: the project root, the rule's id, the hash of its body."""
+    rules_seen: set[tuple[str, str]] = field(default_factory=set)
+    """Rules that were named to it: the project root and the rule's id."""
     _calls: dict[str, deque[float]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

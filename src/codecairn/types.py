@@ -130,6 +130,26 @@ class Diff(CamelStruct, frozen=True, kw_only=True):
 Requirement = Literal["mandatory", "critical", "recommended", "optional", "deprecated"]
 
 
+class RuleScope(CamelStruct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Where an entry holds: for files that a glob, a module or a symbol of its own is about, in one of the languages.
+    One on request holds for no file by itself."""
+
+    globs: list[str] = []
+    languages: list[str] = []
+    symbols: list[str] = []
+    modules: list[str] = []
+    on_request: bool = False
+
+
+class CodeBinding(CamelStruct, frozen=True, kw_only=True, omit_defaults=True):
+    """How the code that an entry names outright stands against what it was when the entry was last written."""
+
+    status: Literal["fresh", "drifted", "orphaned", "unknown"]
+    reason: str = ""
+    since: str | None = None
+    """The commit that changed or removed it."""
+
+
 class CatalogEntry(CamelStruct, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     title: str
@@ -148,6 +168,12 @@ class CatalogEntry(CamelStruct, frozen=True, kw_only=True, omit_defaults=True):
     source: str | None = None
     usage_count: int | None = None
     last_used_at: str | None = None
+    shown_count: int | None = None
+    """How many connections were shown it without asking for it."""
+    last_shown_at: str | None = None
+    applies_to: RuleScope | None = None
+    """Where it holds; everywhere, if this is missing."""
+    binding: CodeBinding | None = None
 
 
 class PromptIssue(CamelStruct, frozen=True, kw_only=True, omit_defaults=True):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from codecairn.errors import InvalidInput
-from codecairn.names.globs import glob
+from codecairn.globs import glob
 from tests.support.search import ONE_OF_EACH, Asking, error_of, names, places
 
 KINDS = tuple(ONE_OF_EACH)

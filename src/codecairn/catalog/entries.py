@@ -22,10 +22,12 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from codecairn.catalog.scope import ScopeTable, flaw_of
 from codecairn.clock import timestamp
+from codecairn.errors import CairnError
 from codecairn.paths import printable
 from codecairn.source.json_folder import NO_JSON, FileReading, JsonFolder
-from codecairn.types import CatalogEntry, Requirement
+from codecairn.types import CatalogEntry, Requirement, RuleScope
 
 GATES_FILE = "gates.json"
 FOLDER = "instructions"
@@ -53,9 +55,13 @@ class EntryFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, r
     source_hash: Annotated[str, Meta(pattern="^[0-9a-fA-F]{64}$")] | None = None
     deprecated_by: _Id | None = None
     source: str | None = None
+    applies_to: RuleScope | None = None
     usage_count: Any = None
     last_used_at: Any = None
     risk_score: Any = None
+    shown_count: Any = None
+    last_shown_at: Any = None
+    binding: Any = None
 
 
 @dataclass(frozen=True)
@@ -122,6 +128,10 @@ class Catalog:
     def haystack(self) -> Haystack:
         return Haystack.of(self.entries.values())
 
+    @cached_property
+    def scopes(self) -> ScopeTable:
+        return ScopeTable.of(self.entries.values())
+
     def changes_since(self, known: Mapping[str, str]) -> tuple[list[CheckedEntry], list[CheckedEntry], list[str]]:
         """Entries to add, entries to update, ids to remove, for a client that holds `known` (id → sourceHash)."""
         added = [entry for identity, entry in self.entries.items() if identity not in known]
@@ -155,6 +165,13 @@ class CatalogFolder:
                 self._catalog = self._assemble(readings)
                 self._generation = self._folder.generation
             return self._catalog
+
+    def current_or_empty(self) -> Catalog:
+        """The catalogue for answers that can do without one."""
+        try:
+            return self.current()
+        except CairnError:
+            return Catalog({})
 
     def _assemble(self, readings: Mapping[str, FileReading]) -> Catalog:
         self._parsed = {name: self._outcome(name, reading) for name, reading in readings.items() if name != GATES_FILE}
@@ -193,6 +210,8 @@ def _contradiction(file: EntryFile) -> str | None:
         return "deprecatedBy: required while requirement is deprecated"
     if file.deprecated_by == file.id:
         return "deprecatedBy: names the entry itself"
+    if file.applies_to is not None and (flaw := flaw_of(file.applies_to)):
+        return printable(flaw)
     for name, text in (("createdAt", file.created_at), ("updatedAt", file.updated_at)):
         if _in_utc(text) is None:
             return f"{name}: not an ISO 8601 timestamp"
@@ -207,7 +226,7 @@ def _entry(name: str, file: EntryFile) -> CheckedEntry:
         categories=sorted({category.strip().lower() for category in file.categories if category.strip()}),
         source_hash=source_hash(body), deprecated_by=file.deprecated_by, source=file.source,
         created_at=_in_utc(file.created_at) or "", updated_at=_in_utc(file.updated_at) or "",
-        risk_score=100 - file.priority + RISK[file.requirement],
+        risk_score=100 - file.priority + RISK[file.requirement], applies_to=file.applies_to,
     )  # fmt: skip
     stored = file.source_hash.lower() if file.source_hash else None
     return CheckedEntry(value, stored, name, normalise_lines(file.title).casefold(), body.casefold())

@@ -5,6 +5,7 @@ from `docs/PROMPT-CRITERIA.json` in the project, else the packaged default. A ru
 file, named by its id; it is never skipped in silence.
 
 Gates: {gates: [{id, description?, type: "count", where: {requirement?, priorityGt?, category?}, op, value, severity}]}.
+A gate of type "anchors" counts what rules name and is dead or moved (where: {status?}), as the caller finds it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import operator
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -211,11 +212,12 @@ class Where(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, renam
     requirement: Requirement | None = None
     priority_gt: _Number | None = None
     category: str | None = None
+    status: Literal["dead", "moved"] | None = None
 
 
 class Gate(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     id: _Id
-    type: Literal["count"]
+    type: Literal["count", "anchors"]
     op: Literal[">=", ">", "<=", "<", "==", "!="]
     value: _Number
     severity: Literal["error", "warn"]
@@ -232,12 +234,17 @@ _OPERATORS: dict[str, Callable[[int, int], bool]] = {
 }  # fmt: skip
 
 
-def evaluate(catalog: Catalog) -> tuple[list[GateResult], GateSummary] | None:
-    """Every gate against the catalogue; None where no gates are configured."""
+AnchorCounts = Mapping[str, int]
+"""How many anchors are dead, and how many moved."""
+
+
+def evaluate(catalog: Catalog, anchors: Callable[[], AnchorCounts]) -> tuple[list[GateResult], GateSummary] | None:
+    """Every gate against the catalogue; None where no gates are configured. Anchors are counted if a gate asks."""
     gates = gates_of(catalog)
     if gates is None:
         return None
-    results = [_result(gate, catalog) for gate in gates]
+    counts = anchors() if any(gate.type == "anchors" for gate in gates) else {}
+    results = [_result(gate, catalog, counts) for gate in gates]
     failed = Counter(result.severity for result in results if not result.passed)
     return results, GateSummary(errors=failed["error"], warnings=failed["warn"], total=len(results))
 
@@ -247,11 +254,26 @@ def gates_of(catalog: Catalog) -> list[Gate] | None:
     if catalog.gates is None:
         return None
     file: GatesFile = _decode(content_of(catalog.gates, name), GatesFile, name)
+    for gate in file.gates:
+        if (reason := _misplaced(gate)) is not None:
+            raise _bad_file(name, f"gate {printable(gate.id)}: {reason}")
     return file.gates
 
 
-def _result(gate: Gate, catalog: Catalog) -> GateResult:
-    count = sum(_matches(entry, gate.where) for entry in catalog.entries.values())
+def _misplaced(gate: Gate) -> str | None:
+    """The condition of a gate that is not one of its type."""
+    where = gate.where
+    if gate.type == "count":
+        return "status is a condition of anchors" if where.status is not None else None
+    of_entries = (where.requirement, where.priority_gt, where.category)
+    return "anchors have no condition but status" if any(each is not None for each in of_entries) else None
+
+
+def _result(gate: Gate, catalog: Catalog, anchors: AnchorCounts) -> GateResult:
+    if gate.type == "anchors":
+        count = sum(anchors.get(each, 0) for each in ("dead", "moved") if gate.where.status in (each, None))
+    else:
+        count = sum(_matches(entry, gate.where) for entry in catalog.entries.values())
     return GateResult(
         id=gate.id, passed=_OPERATORS[gate.op](count, gate.value), count=count, op=gate.op, value=gate.value,
         severity=gate.severity, description=gate.description,

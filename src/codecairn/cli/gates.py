@@ -13,11 +13,16 @@ from codecairn.cli.tool_call import open_project, root_option, translate_errors
 @click.command(help="Evaluate instructions/gates.json; exit 1 if a gate of severity error fails, 2 if the file is bad.")
 @root_option
 def command(root: Path | None) -> None:
+    from codecairn.anchors.check import Repository
+    from codecairn.anchors.findings import anchors_of
+    from codecairn.cancel import Cancel
     from codecairn.catalog import governance
 
     project = open_project(root, click.UsageError)
     with translate_errors(click.UsageError):
-        evaluated = governance.evaluate(project.catalog.current())
+        repository = Repository(project.root, project.git, project.guard, Cancel())
+        catalog = project.catalog.current()
+        evaluated = governance.evaluate(catalog, lambda: anchors_of(repository, catalog).counts)
     if evaluated is None:
         click.echo("No gates are configured (instructions/gates.json).")
         return

@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from codecairn.cli import COMMANDS, main
+from codecairn.cli import main
+from codecairn.commands import COMMANDS
 from codecairn.tools.families import FAMILIES
 
 _FAMILY_NOTES = {

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from codecairn.cancel import Cancel
 from codecairn.catalog.entries import Catalog
+from codecairn.catalog.scope import Subject, nearest_of
 from codecairn.context.central_symbols import FileUses, central_symbols
 from codecairn.context.markdown import (
     churn_row,
@@ -169,8 +170,12 @@ def _tests(view: View, survey: Survey, module: ModuleFolder, cancel: Cancel) -> 
 
 
 def _rules(catalog: Catalog, module: ModuleFolder) -> list[CatalogEntry]:
-    found = [each.value for each in catalog.in_category(module.name)]
-    return sorted(found, key=lambda each: (each.priority, each.id))[:_RULES]
+    """Those about one of its files, the nearest first, then those of its category."""
+    subjects = (Subject(each.path, each.language, module.name) for each in module.files[:_FILES])
+    near = nearest_of(catalog.scopes.holding(each) for each in subjects) if catalog.scopes.is_scoped else []
+    own = [each.entry.value for each in near if not each.is_everywhere]
+    named = sorted((each.value for each in catalog.in_category(module.name)), key=lambda each: (each.priority, each.id))
+    return list({each.id: each for each in (*own, *named)}.values())[:_RULES]
 
 
 def _inner(survey: Survey, folder: str) -> str:

@@ -83,8 +83,8 @@ def bare_page(project: str, about: str, manifests: list[PackageManifest], stands
 
 
 def binding_rules(catalog: Catalog) -> list[CatalogEntry]:
-    """Those nobody may pass over, the weightiest first."""
-    binding = (each.value for each in catalog.entries.values() if each.value.requirement in _BINDING)
+    """Those nobody may pass over wherever they work, the weightiest first."""
+    binding = (each.value for each in catalog.scopes.everywhere if each.value.requirement in _BINDING)
     return sorted(binding, key=lambda each: (each.priority, each.id))
 
 

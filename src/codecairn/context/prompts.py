@@ -13,7 +13,6 @@ from codecairn.budget import DEFAULT_CHARACTERS
 from codecairn.context.markdown import code, rule_row, section
 from codecairn.context.memory_pages import discovery_section
 from codecairn.context.module_page import completing
-from codecairn.context.overview_page import binding_rules
 from codecairn.context.resources import module_names, read_module, read_overview
 from codecairn.errors import Busy, InvalidInput, NotReady
 from codecairn.history.branch import BranchChanges, branch_changes, ref_names
@@ -26,10 +25,13 @@ from codecairn.store.view import View
 from codecairn.suggestions import nearest, suggestion
 from codecairn.text import one_line
 from codecairn.tools import Call, history_text
+from codecairn.tools.binding_rules import binding_entries
 from codecairn.tools.diff import ChangedSymbol, DiffContext
 from codecairn.tools.inquiry import glance
 
 _MOST_TOUCHED, _MOST_RULES = 20, 8
+_ROOM_FOR_RULES = 2_000
+"""Characters of the bodies of rules in one prompt."""
 _TOUCHED = "What it changes, the most called first"
 
 Given = Mapping[str, str]
@@ -101,7 +103,7 @@ def _review(call: Call, given: Given) -> str:
     project = call.project
     changes = branch_changes(project.git, project.guard, given.get("base"), given.get("head"), call.cancel)
     touched, known = _changes(call, given), _discoveries(call, project, changes)
-    parts = [_REVIEW, _commits(changes), touched, _rules(project), known]
+    parts = [_REVIEW, _commits(changes), touched, _rules(call, project, changes), known]
     shown = history_text.diff(diff_page(changes.changes, None, DEFAULT_CHARACTERS), {})
     return "\n\n".join([*(part for part in parts if part), "---", shown])
 
@@ -161,10 +163,21 @@ def _more_calls(change: ChangedSymbol) -> str:
     return f", or up to {unbound} more that could not be bound" if unbound else ""
 
 
-def _rules(project: Project) -> str:
-    binding = binding_rules(project.catalog.current())
-    shown = binding[:_MOST_RULES]
-    return section("Rules that bind", map(rule_row, shown), len(binding) - len(shown), "rules: instructions_list")
+def _rules(call: Call, project: Project, changes: BranchChanges) -> str:
+    """The rules that bind the changed files, the nearest first, with as many of their bodies as have room."""
+    catalog = project.catalog.current()
+    binding = binding_entries(call, project, catalog, (each.path for each in changes.changes.files))
+    shown, room = binding[:_MOST_RULES], _ROOM_FOR_RULES
+    rows = []
+    for each in shown:
+        is_told = len(each.value.body) <= room
+        room -= len(each.value.body) if is_told else 0
+        rows.append("\n".join([rule_row(each.value), *(_indented(each.value.body) if is_told else ())]))
+    return section("Rules that bind", rows, len(binding) - len(shown), "rules: instructions_list")
+
+
+def _indented(body: str) -> list[str]:
+    return [f"  {line}" for line in body.split("\n") if line.strip()]
 
 
 def _discoveries(call: Call, project: Project, changes: BranchChanges) -> str:

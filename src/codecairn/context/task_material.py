@@ -10,7 +10,7 @@ asked before, so the same task gets the same material while the index stays as i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -331,11 +331,12 @@ def _fitting(lines: list[str], start: int, room: int) -> FittedText | None:
     return FittedText("\n".join([*kept, ELISION]), start, is_cut=True, is_telling=len(kept) >= _TELLING * len(lines))
 
 
-def rules(catalog: Catalog) -> Iterator[Note]:
-    """The catalogue's entries that hold still."""
+def rules(catalog: Catalog, about: Mapping[str, str]) -> Iterator[Note]:
+    """The catalogue's entries that hold still: those of no certain file, and those of the files given by id."""
     for entry in catalog.entries.values():
         value = entry.value
-        if value.requirement != "deprecated":
+        holds = value.applies_to is None or value.applies_to.on_request or value.id in about
+        if value.requirement != "deprecated" and holds:
             title = f"{value.title} [{', '.join(value.categories)}]" if value.categories else value.title
-            is_binding = value.requirement in ("mandatory", "critical")
-            yield Note("rule", value.id, title, value.body, entry.file, "", value.requirement, is_binding)
+            is_binding, file = value.requirement in ("mandatory", "critical"), about.get(value.id, "")
+            yield Note("rule", value.id, title, value.body, entry.file, file, value.requirement, is_binding)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from codecairn.errors import InvalidInput
-from codecairn.names.globs import glob, is_glob
+from codecairn.globs import glob, is_glob
 from codecairn.names.qualified import module_of, package_of
 from codecairn.parse.formats import documents, other_names
 from codecairn.parse.language import languages

@@ -8,6 +8,7 @@ from itertools import groupby, takewhile
 from codecairn.budget import DEFAULT_CHARACTERS
 from codecairn.reading import Fields, InkRole, PrintContext, clip, fit, lines, more, one_of, share, state_lines
 from codecairn.reading.code import code_line
+from codecairn.reading.rules import rule_lines
 from codecairn.text import one_line
 
 _SIGNS: dict[str, tuple[str, InkRole]] = {
@@ -24,11 +25,12 @@ def print_changes(answer: Fields, reading: PrintContext) -> str:
     rows, total = answer["changes"], answer["total_changes"]
     state, blocks = state_lines(answer["metadata"]), list(_blocks(answer, reading))
     room = min(reading.room, _ORDINARY) if reading.room == DEFAULT_CHARACTERS else reading.room
-    shown = fit(blocks, room - sum(map(len, state)) - 400)
+    rules = list(rule_lines(answer.get("rules")))
+    shown = fit(blocks, room - sum(map(len, (*state, *rules))) - 400)
     counted = share(reading.offset + min(shown, len(rows)), total, "changed symbol")
     refs = f"{one_line(answer['base_ref'])} → {one_line(answer['head_ref'])}"
     head = f"{refs} (since {answer['merge_base_commit'][:9]}): {counted} in {one_of(answer['affected_files'], 'file')}"
-    return lines([head, *state, *blocks[:shown], *_closing(answer, reading, shown)])
+    return lines([head, *state, *rules, *blocks[:shown], *_closing(answer, reading, shown)])
 
 
 def _blocks(answer: Fields, reading: PrintContext) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from codecairn.reading import Fields, PrintContext, fit, lines, one_of, state_lines
 from codecairn.reading.code import code_line
 from codecairn.reading.outline import symbol_rows
+from codecairn.reading.rules import rule_lines
 from codecairn.text import one_line
 
 _BESIDE_OUTLINE = 2_500
@@ -20,7 +21,7 @@ def print_file(answer: Fields, reading: PrintContext) -> str:
     text = _lines_of(file["content"])
     first = file.get("startLine") or 1
     outline = list(_outline(answer, reading))
-    head = [_heading(answer, reading), *state_lines(answer["metadata"])]
+    head = [_heading(answer, reading), *state_lines(answer["metadata"]), *rule_lines(answer.get("rules"))]
     room = reading.room - sum(len(line) + 1 for line in (*head, *outline)) - 200
     beside = list(_dependencies(answer, reading))
     room -= sum(len(line) + 1 for line in beside)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from codecairn.reading import Fields, PrintContext, extent, fit, lines, one_of, state_lines
 from codecairn.reading.code import code_text
+from codecairn.reading.rules import rule_lines
 from codecairn.text import one_line
 
 _TITLES = {
@@ -19,8 +20,9 @@ _NAMED = 5
 def print_pack(pack: Fields, reading: PrintContext) -> str:
     head = f"{one_of(len(pack['items']), 'item')}, about {pack['tokens']:,} of {pack['max_tokens']:,} tokens"
     blocks = [_section(each, reading) for each in pack["items"]]
-    shown = fit(blocks, reading.room - 600)
-    parts = [head, *state_lines(pack["metadata"]), *blocks[:shown], *_left_out(pack)]
+    rules = list(rule_lines(pack.get("rules")))
+    shown = fit(blocks, reading.room - 600 - sum(map(len, rules)))
+    parts = [head, *state_lines(pack["metadata"]), *rules, *blocks[:shown], *_left_out(pack)]
     if shown < len(blocks):
         parts.append(f"{len(blocks) - shown:,} more items had no room here.")
     return lines(parts)

@@ -1,6 +1,7 @@
 """memory.db: what people and agents recorded about a project. It is migrated, never rebuilt.
 
     usage        how often each instruction was used, and when last
+    shown        how many connections each instruction was shown to unasked, and when last
     discovery    what was learnt of the project, and what of it each is about (discoveries.py)
     revision     one number, raised with every change of a discovery
     session      what one connection did, in one stretch (sessions.py)
@@ -16,7 +17,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,8 +63,12 @@ def _create_link(database: sqlite3.Connection) -> None:
     database.execute("CREATE TABLE link (root TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, linked TEXT NOT NULL)")
 
 
+def _create_shown(database: sqlite3.Connection) -> None:
+    database.execute("CREATE TABLE shown (id TEXT PRIMARY KEY, count INTEGER NOT NULL, last_used TEXT NOT NULL)")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
-    _create_usage, _create_discovery, _create_session, _create_link,
+    _create_usage, _create_discovery, _create_session, _create_link, _create_shown,
 )  # fmt: skip
 """Numbered by position; appended to, never edited."""
 
@@ -72,6 +77,7 @@ class Memory:
     def __init__(self, path: Path) -> None:
         self._lock = threading.Lock()
         self._usage: dict[str, Usage] = {}
+        self._shown: dict[str, Usage] = {}
         self._seen: int | None = None
         self._path = path
         with self._translating():
@@ -108,12 +114,30 @@ class Memory:
     def usage(self) -> dict[str, Usage]:
         """Every count; the dict is never changed after it is returned."""
         with self.reading() as database:
-            version = database.execute("PRAGMA data_version").fetchone()[0]
-            if version != self._seen:
-                rows = database.execute("SELECT id, count, last_used FROM usage").fetchall()
-                self._usage = {identity: Usage(count, last) for identity, count, last in rows}
-                self._seen = version
+            self._catch_up(database)
             return self._usage
+
+    def shown(self) -> dict[str, Usage]:
+        """Every count of instructions that were shown; the dict is never changed after it is returned."""
+        with self.reading() as database:
+            self._catch_up(database)
+            return self._shown
+
+    def _catch_up(self, database: sqlite3.Connection) -> None:
+        version = database.execute("PRAGMA data_version").fetchone()[0]
+        if version != self._seen:
+            self._usage, self._shown = (_counts(database, table) for table in ("usage", "shown"))
+            self._seen = version
+
+    def note_shown(self, identities: Sequence[str], now: str) -> None:
+        """Count each as shown once more."""
+        statement = (
+            "INSERT INTO shown (id, count, last_used) VALUES (?, 1, ?) "
+            "ON CONFLICT (id) DO UPDATE SET count = count + 1, last_used = max(last_used, excluded.last_used)"
+        )
+        with self.writing() as database:
+            database.executemany(statement, [(each, now) for each in identities])
+            self._seen = None
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -150,6 +174,11 @@ class Memory:
     def __del__(self) -> None:
         if hasattr(self, "_database"):
             self.close()
+
+
+def _counts(database: sqlite3.Connection, table: str) -> dict[str, Usage]:
+    rows = database.execute(f"SELECT id, count, last_used FROM {table}").fetchall()  # noqa: S608 - a name of ours
+    return {identity: Usage(count, last) for identity, count, last in rows}
 
 
 def _prepare(database: sqlite3.Connection) -> None:

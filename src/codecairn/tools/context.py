@@ -5,17 +5,20 @@ from __future__ import annotations
 import time
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct
 
 from codecairn.errors import EmptyQuery
 from codecairn.links import LinkedProjects, linked_projects
 from codecairn.memory.search import ContextHit, ContextQuestion, ContextResults, search_context
 from codecairn.project import Project
 from codecairn.tools import Call, context_text, tool
+from codecairn.tools.binding_rules import Rules, rules_for
 from codecairn.tools.inquiry import Inquiry, Ref, UnlistedRoot, inquire, look, project_of
 from codecairn.types import CamelStruct
 
 _SHORTEST_QUERY, _LONGEST_QUERY = 3, 500
+_ROOM_FOR_RULES = 1_200
+"""Characters of the bodies of rules beside the results."""
 _NOTHING_IN_COMMON = "type keeps discoveries and chunkType keeps code: together they leave nothing."
 
 ChunkType = Literal["function", "class", "method", "interface", "type"]
@@ -63,6 +66,8 @@ class ContextAnswer(Struct, frozen=True, kw_only=True):
     totalFound: int
     searchTime: float
     metadata: dict[str, Any]
+    rules: Rules = UNSET
+    """Rules of the catalogue that bind the files of the results."""
 
 
 @tool(family="context", per_minute=100, slow_ms=5_000, markdown=context_text.answer)
@@ -101,7 +106,12 @@ def context_search(
     return ContextAnswer(
         results=[_result(each, now) for each in found.results], query=query, totalFound=found.total,
         searchTime=round(ms, 1), metadata=_metadata(own, found, warnings),
+        rules=rules_for(call, own, _own_paths(own, found), _ROOM_FOR_RULES),
     )  # fmt: skip
+
+
+def _own_paths(own: Project, found: ContextResults) -> list[str]:
+    return [each.path for each in found.results if each.path is not None and each.project == own.name]
 
 
 def _scope(call: Call, project: Project, scope: str) -> LinkedProjects:

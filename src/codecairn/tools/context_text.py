@@ -10,6 +10,7 @@ from typing import Any
 
 from codecairn.budget import ORDINARY_COUNT, characters
 from codecairn.memory.access_boosts import DIGITS, TODAY, ago
+from codecairn.reading.rules import rule_lines
 from codecairn.text import code_fence, one_line
 
 _RULE = "\n\n---\n\n"
@@ -22,7 +23,8 @@ def answer(value: Any, params: Mapping[str, Any]) -> str:
     head += [f"_{one_line(warning)}_" for warning in value.metadata.get("warnings", ())]
     if not value.results:
         head.append("Nothing was found.")
-    room = characters(asked=params.get("limit", 0) > ORDINARY_COUNT) - sum(map(len, head))
+    rules = list(rule_lines(value.rules)) if value.rules else []
+    room = characters(asked=params.get("limit", 0) > ORDINARY_COUNT) - sum(map(len, (*head, *rules)))
     sections = [_section(number, each, _facts(each)) for number, each in enumerate(value.results, 1)]
     fixed = sum(len(before) + len(after) for before, after in sections)
     passages = _share([each.content for each in value.results], room - fixed)
@@ -30,7 +32,8 @@ def answer(value: Any, params: Mapping[str, Any]) -> str:
         "\n\n".join(filter(None, (before, _passage(each, part), after)))
         for each, part, (before, after) in zip(value.results, passages, sections, strict=True)
     ]
-    return "\n\n".join([*head, *([_RULE.join(drawn)] if drawn else []), "---", *_closing(value)])
+    parts = [*head, *([_RULE.join(drawn)] if drawn else []), *(["---", "\n".join(rules)] if rules else [])]
+    return "\n\n".join([*parts, "---", *_closing(value)])
 
 
 def _closing(value: Any) -> list[str]:

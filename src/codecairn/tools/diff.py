@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct
 
 from codecairn.cache import Cache
 from codecairn.cancel import Cancel
@@ -38,6 +38,7 @@ from codecairn.store.layers import Layer
 from codecairn.store.view import FileRow, View
 from codecairn.text import number_of
 from codecairn.tools import Call, tool
+from codecairn.tools.binding_rules import Rules, rules_for
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.inquiry import Inquiry, Workspace, clamp, inquire, project_of
 from codecairn.tools.references import symbol_around
@@ -46,6 +47,8 @@ from codecairn.tools.waiting import CallPatience
 
 _MOST_CHANGES = 1000
 _GLANCE_S = 0.05
+_ROOM_FOR_RULES = 1_200
+"""Characters of the bodies of rules beside the changes."""
 _UNINDEXED = -1
 """Stands for the number of a layer that is not there yet."""
 _NEAREST = 5
@@ -115,6 +118,8 @@ class DiffContext(Struct, frozen=True, kw_only=True):
     """Changed files in which no symbol changed: documents, data, layout."""
     omitted_files: int = 0
     """Of those, as many as are not in `file_changes`."""
+    rules: Rules = UNSET
+    """Rules of the catalogue that bind the changed files."""
 
 
 @tool(family="refs", reading=print_changes)
@@ -164,6 +169,7 @@ def diff_context(
         omitted_files=max(0, silent - limit),
         metadata=_metadata(base.inquiry, head.inquiry, changed, clamping, more=more, is_whole=not parted.warning),
         next_cursor=str(offset + limit) if more else None,
+        rules=rules_for(call, project, (each.path for each in files), _ROOM_FOR_RULES) if not offset else UNSET,
     )
 
 

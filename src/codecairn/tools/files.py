@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct, structs
+from msgspec import UNSET, Meta, Struct, structs
 
 from codecairn.budget import characters
 from codecairn.errors import CairnError, OverlayNotReady, ParseFailed, RefNotFound
@@ -24,6 +24,7 @@ from codecairn.resolve.rules import rules_of
 from codecairn.source.refs import resolve
 from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
+from codecairn.tools.binding_rules import Rules, rules_for
 from codecairn.tools.cutting import to_json
 from codecairn.tools.inquiry import Inquiry, Ref, UnlistedRoot, inquire, project_of
 from codecairn.tools.outline import OutlineSymbol, nest_symbols
@@ -35,6 +36,10 @@ _MOST_CHARACTERS = 500_000
 _PARSE_S = 2.0
 _MOST_OUTLINE = 3_500
 """Characters of the outline of a long file, as JSON: beyond it the members of classes are left to get_file_outline."""
+_MOST_RULES, _LEAST_RULES = 2_000, 800
+"""Characters of the bodies of rules, beside a text that fits and beside one that is cut anyway."""
+_JSON_SHARE, _FRAME = 1.1, 1_500
+"""Characters of JSON for one of text, and those around it with the names of rules."""
 _BROKEN_SHARE = 0.1
 """A grammar stumbles over a macro here and there; a file is broken where more than that is lost."""
 
@@ -73,6 +78,8 @@ class ReadFile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Imported, and in no file of the index: other packages, mostly."""
     unresolved: list[str] = []
     """Imported from the project, to judge by their names, and in no file of the index; all, where there is none."""
+    rules: Rules = UNSET
+    """Rules of the catalogue that bind this file."""
 
 
 def _most_ms(arguments: Any) -> float:
@@ -112,7 +119,14 @@ def read_file(
         ),
         dependencies=loaded.dependencies, external=loaded.external, unresolved=loaded.unresolved,
         metadata={**_facts(reader, file), **loaded.metadata}, outline=_outline(file) if is_long else [],
+        rules=rules_for(call, project, [file.path], _room_for_rules(sum(map(len, shown)), is_part or includeDeps)),
     )  # fmt: skip
+
+
+def _room_for_rules(shown: int, is_much: bool) -> int:
+    """Characters for the bodies of rules: beside a text that is shown whole, or at the cost of a page of a long one."""
+    left = characters(asked=is_much) - int(shown * _JSON_SHARE) - _FRAME
+    return min(_MOST_RULES, left) if left > 0 else _LEAST_RULES
 
 
 def _outline(file: FileText) -> list[OutlineSymbol]:

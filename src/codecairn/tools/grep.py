@@ -13,7 +13,7 @@ from codecairn.files.gitgrep import GitGrep
 from codecairn.files.grep import GrepEngine, GrepResult, Match, Query, Time, search
 from codecairn.files.re2_scan import Scan
 from codecairn.files.ripgrep import Ripgrep
-from codecairn.names.globs import path_matcher
+from codecairn.globs import path_matcher
 from codecairn.paths import printable
 from codecairn.project import Project
 from codecairn.reading.grep import print_grep

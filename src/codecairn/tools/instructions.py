@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec import UNSET, Meta, Struct, UnsetType, field, structs
 
+from codecairn.anchors.binding import binding_of
+from codecairn.anchors.check import Repository
+from codecairn.anchors.findings import anchors_of
 from codecairn.catalog import governance
 from codecairn.catalog import search as catalog_search
 from codecairn.catalog.entries import Catalog, CheckedEntry
 from codecairn.catalog.usage import UsageCounts, hotset, read_usage
 from codecairn.clock import timestamp
 from codecairn.tools import Call, tool
+from codecairn.tools.binding_rules import holding
 from codecairn.tools.cursor import Cursor, offset_of
+from codecairn.tools.schema import UNLISTED
 from codecairn.types import (
     CamelStruct,
     CatalogEntry,
@@ -23,13 +28,17 @@ from codecairn.types import (
     PromptIssue,
     Requirement,
     ReviewSummary,
+    RuleScope,
 )
 
 FieldName = Literal[
     "id", "title", "body", "rationale", "priority", "audience", "requirement", "categories", "sourceHash",
     "schemaVersion", "deprecatedBy", "createdAt", "updatedAt", "usageCount", "lastUsedAt", "riskScore", "source",
+    "shownCount", "lastShownAt", "appliesTo",
 ]  # fmt: skip
 Limit = Annotated[Annotated[int, Meta(ge=1, le=1000)] | None, Meta(description="Most items (default all)")]
+HoldsFor = Annotated[str | None, Meta(description="A file they hold for")]
+UnlistedHoldsFor = Annotated[str | None, Meta(description="A file they hold for", extra_json_schema={UNLISTED: True})]
 Fields = Annotated[list[FieldName] | None, Meta(description="Fields of each item")]
 
 
@@ -58,6 +67,9 @@ class ProjectedEntry(CamelStruct, frozen=True, kw_only=True):
     source: str | UnsetType = UNSET
     usage_count: int | UnsetType = UNSET
     last_used_at: str | UnsetType = UNSET
+    shown_count: int | UnsetType = UNSET
+    last_shown_at: str | UnsetType = UNSET
+    applies_to: RuleScope | UnsetType = UNSET
 
 
 class EntryPage(CamelStruct, frozen=True, kw_only=True, omit_defaults=True):
@@ -138,6 +150,7 @@ class UseCounted(CamelStruct, frozen=True, kw_only=True):
     usage_count: int
     last_used_at: str
     hash: str
+    shown_count: int | UnsetType = UNSET
 
 
 class HotSet(CamelStruct, frozen=True, kw_only=True):
@@ -165,10 +178,11 @@ def instructions_list(
     limit: Limit = None,
     cursor: Cursor = None,
     fields: Fields = None,
+    path: HoldsFor = None,
 ) -> EntryPage | ProjectedPage:
-    """Rules: the team's rules, with filters. Use it where the repository has instructions/."""
+    """Rules: the team's rules, all or those of a file. Use it before a change."""
     catalog = call.project.catalog.current()
-    return _page(call, catalog, catalog.in_category(category), cursor, limit, fields)
+    return _page(call, catalog, _near(call, catalog, catalog.in_category(category), path), cursor, limit, fields)
 
 
 @tool(family="catalog", method="instructions/get")
@@ -183,7 +197,9 @@ def instructions_get(
     if entry is None:
         return EntryMissing(not_found=True, hash=catalog.hash)
     usage = _usage(call)
-    return EntryFound(hash=catalog.hash, item=usage.with_usage(entry), warnings=usage.warnings)
+    item, binding = usage.with_usage(entry), binding_of(_repository(call), entry)
+    item = structs.replace(item, binding=binding) if binding is not None else item
+    return EntryFound(hash=catalog.hash, item=item, warnings=usage.warnings)
 
 
 @tool(family="catalog", method="instructions/search")
@@ -194,10 +210,11 @@ def instructions_search(
     limit: Limit = None,
     cursor: Cursor = None,
     fields: Fields = None,
+    path: UnlistedHoldsFor = None,
 ) -> EntryPage | ProjectedPage:
     """Rules: rules that speak of some words. Use it before a change."""
     catalog = call.project.catalog.current()
-    return _page(call, catalog, catalog_search.search(catalog, q), cursor, limit, fields)
+    return _page(call, catalog, _near(call, catalog, catalog_search.search(catalog, q), path), cursor, limit, fields)
 
 
 @tool(family="catalog", method="instructions/diff")
@@ -260,7 +277,11 @@ def usage_track(
     if id not in catalog.entries:
         return EntryMissing(not_found=True, hash=catalog.hash)
     used = call.project.memory.track(id, timestamp())
-    return UseCounted(id=id, usage_count=used.count, last_used_at=used.last_used, hash=catalog.hash)
+    shown = call.project.memory.shown().get(id)
+    return UseCounted(
+        id=id, usage_count=used.count, last_used_at=used.last_used, hash=catalog.hash,
+        shown_count=shown.count if shown else UNSET,
+    )  # fmt: skip
 
 
 @tool(family="catalog", method="usage/hotset")
@@ -274,11 +295,25 @@ def usage_hotset(call: Call, *, limit: Annotated[int, Meta(ge=1, le=100, descrip
 @tool(family="catalog", method="gates/evaluate")
 def gates_evaluate(call: Call) -> GateReport | NotConfigured:
     """Rules: policies over the rules. Use it in CI."""
-    evaluated = governance.evaluate(call.project.catalog.current())
+    catalog = call.project.catalog.current()
+    evaluated = governance.evaluate(catalog, lambda: anchors_of(_repository(call), catalog).counts)
     if evaluated is None:
         return NotConfigured(not_configured=True)
     results, summary = evaluated
     return GateReport(generated_at=timestamp(), results=results, summary=summary)
+
+
+def _near(call: Call, catalog: Catalog, found: list[CheckedEntry], path: str | None) -> list[CheckedEntry]:
+    """Of the entries found, those that hold for a file, the nearest first; all as they are where none is named."""
+    if path is None:
+        return found
+    inside, ids = call.project.guard.inside(path), {each.value.id for each in found}
+    near = holding(call, call.project, catalog, [inside])
+    return [each.entry for each in near if each.entry.value.id in ids]
+
+
+def _repository(call: Call) -> Repository:
+    return Repository(call.project.root, call.project.git, call.project.guard, call.cancel)
 
 
 def _usage(call: Call) -> UsageCounts:

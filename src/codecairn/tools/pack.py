@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import partial
+from itertools import accumulate
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct, structs
+from msgspec import UNSET, Meta, Struct, structs
 
 from codecairn.context.pack import DEFAULT_TOKENS, ESTIMATE, LEAST_TOKENS, MOST_TOKENS, LeftOut, PackItem, fill_pack
 from codecairn.context.task_material import Gatherer, Material, Note, rules
@@ -21,6 +22,7 @@ from codecairn.store.discoveries import DiscoveryRow
 from codecairn.store.view import View
 from codecairn.text import CHARACTERS_PER_TOKEN
 from codecairn.tools import Call, tool
+from codecairn.tools.binding_rules import RuleList, Rules, rules_for, scoped_entries
 from codecairn.tools.cutting import to_json
 from codecairn.tools.inquiry import Ref, Workspace, inquire, project_of
 
@@ -32,6 +34,9 @@ _FRAME = 60
 """Characters that the numbers of the frame may grow by."""
 _LONGEST_WARNING = 160
 _MOST_RECALLED = 20
+_MOST_DEFINING = 5
+_RULES_SHARE, _LEAST_FOR_RULES = 0.08, 1_000
+"""Of the whole, for the names of rules; in less than so many tokens they are among what is left out."""
 
 
 class ContextPack(Struct, frozen=True, kw_only=True):
@@ -41,6 +46,8 @@ class ContextPack(Struct, frozen=True, kw_only=True):
     tokens: int
     token_estimate: str
     metadata: dict[str, Any]
+    rules: Rules = UNSET
+    """Rules that bind the files of the definitions and are no items."""
 
 
 @tool(family="refs", reading=print_pack)
@@ -69,14 +76,16 @@ def build_context_pack(
         metadata = inquiry.metadata(found.warnings)
         if "warnings" in metadata:
             metadata["warnings"] = [each[:_LONGEST_WARNING] for each in metadata["warnings"]]
-        return _pack(materials, max_tokens, metadata)  # the materials read from the view as they are packed
+        binding = rules_for(call, project, _defining(materials), 0)
+        return _pack(materials, max_tokens, metadata, binding)  # the materials read from the view as they are packed
 
     return inquiry.require(reply)
 
 
 def _notes_about(project: Project, view: View, task: str, paths: set[str]) -> Iterator[Note]:
     """Rules, discoveries that a search for the task finds, and those about the files it leads to."""
-    yield from rules(project.catalog.current())
+    catalog = project.catalog.current()
+    yield from rules(catalog, scoped_entries(view, project, catalog, paths))
     recalled, _ = project.recall.search(parse_query(task), project.searcher.statistics(view, task))
     best = sorted(recalled, key=lambda each: (-each.relevance, each.row.id))[:_MOST_RECALLED]
     yield from (_discovery(project, view, each.row, each.relevance) for each in best)
@@ -92,15 +101,42 @@ def _discovery(project: Project, view: View, row: DiscoveryRow, relevance: float
     return Note("discovery", row.id, "", row.content, path, path, note, row.type == "rule", relevance)
 
 
-def _pack(materials: list[Material], max_tokens: int, metadata: dict[str, Any]) -> ContextPack:
+def _defining(materials: list[Material]) -> list[str]:
+    """The files of the first definitions."""
+    return [each.path for each in materials if each.kind == "definition"][:_MOST_DEFINING]
+
+
+def _pack(materials: list[Material], max_tokens: int, metadata: dict[str, Any], rules: Rules) -> ContextPack:
     empty = ContextPack(
         items=[], left_out=[], max_tokens=max_tokens, tokens=0, token_estimate=ESTIMATE,
-        metadata={**metadata, "result_completeness": "truncated"},
+        metadata={**metadata, "result_completeness": "truncated"}, rules=_few(rules, max_tokens),
     )  # fmt: skip
     room = int(max_tokens * CHARACTERS_PER_TOKEN) - len(to_json(empty)) - _FRAME
     items, left_out = fill_pack(materials, room)
     is_cut = bool(left_out) or any(each.content_cut for each in items)
     if is_cut and metadata["result_completeness"] == "complete":
         metadata = {**metadata, "result_completeness": "truncated"}
-    pack = structs.replace(empty, items=items, left_out=left_out, tokens=max_tokens, metadata=metadata)
+    pack = structs.replace(
+        empty, items=items, left_out=left_out, tokens=max_tokens, metadata=metadata, rules=_others(empty.rules, items)
+    )
     return structs.replace(pack, tokens=math.ceil(len(to_json(pack)) / CHARACTERS_PER_TOKEN))
+
+
+def _few(rules: Rules, max_tokens: int) -> Rules:
+    """The first rules that fit their share of the budget; the others are counted."""
+    if not isinstance(rules, RuleList) or max_tokens < _LEAST_FOR_RULES:
+        return UNSET
+    sizes = accumulate(len(to_json(each)) + 1 for each in rules.items)
+    kept = sum(1 for size in sizes if size <= max_tokens * CHARACTERS_PER_TOKEN * _RULES_SHARE)
+    if not kept:
+        return UNSET
+    return RuleList(items=rules.items[:kept], more=rules.more + len(rules.items) - kept)
+
+
+def _others(rules: Rules, items: list[PackItem]) -> Rules:
+    """The rules that are not among the items whole."""
+    if not isinstance(rules, RuleList):
+        return rules
+    packed = {each.name for each in items if each.kind == "rule"}
+    left = [each for each in rules.items if each.id not in packed]
+    return RuleList(items=left, more=rules.more) if left or rules.more else UNSET

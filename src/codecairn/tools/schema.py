@@ -48,7 +48,8 @@ _DEEPEST_ARGUMENT = 32
 _LEFT_TO_ERRORS = ("minLength", "maxLength", "pattern", "default")
 _SELF_EVIDENT = frozenset(
     {
-        "author", "caseSensitive", "content", "cursor", "depth", "direction", "endLine", "filePath", "format", "id",
+        "author", "caseSensitive", "category", "content", "cursor", "depth", "direction", "endLine", "filePath",
+        "format", "id",
         "include_tests", "include_vendor", "kind", "language", "limit", "lineNumbers", "maxCount", "maxDepth",
         "max_tokens", "module", "pattern", "projectScope", "prompt", "query", "ref", "result_line_start",
         "result_path", "search_mode", "startLine", "summary", "task", "workspace",

@@ -11,8 +11,8 @@ from msgspec import Meta, Struct
 
 from codecairn.errors import EmptyQuery, ResultNotFound
 from codecairn.file_roles import is_vendored
+from codecairn.globs import glob
 from codecairn.names.filters import Filters, check_language, check_path
-from codecairn.names.globs import glob
 from codecairn.names.kinds import SHORT_KINDS
 from codecairn.names.qualified import module_of, package_of, qualified_name
 from codecairn.paths import printable

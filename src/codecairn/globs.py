@@ -10,7 +10,7 @@ from codecairn.cache import Cache
 from codecairn.errors import InvalidInput
 from codecairn.paths import has_control, printable
 
-_LONGEST_GLOB = 500
+LONGEST_GLOB = 500
 _GLOB_MEMORY = 1 << 20
 """Bytes that RE2 may take for one: ten times what the longest needs."""
 _globs: Cache[str, Any] = Cache("search.globs", 8 * (_GLOB_MEMORY + 1_000), lambda _: _GLOB_MEMORY)
@@ -21,7 +21,7 @@ def glob(pattern: str, param: str = "filters.file_pattern") -> Any:
 
     A pattern without a slash is about names in any folder, as in ignore files. Matched in linear time, so that no
     pattern keeps the server busy."""
-    if not pattern.strip() or has_control(pattern) or len(pattern) > _LONGEST_GLOB:
+    if not pattern.strip() or has_control(pattern) or len(pattern) > LONGEST_GLOB:
         raise InvalidInput(f"Not a usable glob: {printable(pattern)}", param=param, reason="malformed")
     anchored = pattern.removeprefix("./").lstrip("/")
     if anchored.endswith("/"):
@@ -29,7 +29,7 @@ def glob(pattern: str, param: str = "filters.file_pattern") -> Any:
     if "/" not in anchored:
         anchored = f"**/{anchored}"
     found = _globs.get(anchored)
-    return found if found is not None else _globs.put(anchored, _compile(anchored, param))
+    return found if found is not None else _globs.put(anchored, compile_glob(anchored, param))
 
 
 def path_matcher(pattern: str, param: str) -> Callable[[str], bool]:
@@ -54,7 +54,8 @@ _GLOB_PART = re.compile(r"\*\*/|\*\*|\*|\?|\[[!^]?\]?[^\]]*\]|[{},]|.", re.DOTAL
 _MEANING = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
-def _compile(pattern: str, param: str) -> Any:
+def compile_glob(pattern: str, param: str) -> Any:
+    """An expression for whole paths from the root; the pattern is taken as it stands, not as one about names."""
     import re2  # noqa: PLC0415 - as above
 
     try:

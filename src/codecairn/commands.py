@@ -1,0 +1,35 @@
+"""The subcommands of `cairn`, each with a line of help; rules of a project may name them."""
+
+from __future__ import annotations
+
+COMMANDS = {
+    "branches": "List the branches, tags and commits that are indexed.",
+    "call": "Call one tool and print its answer.",
+    "completion": "Print the completion script of a shell.",
+    "demo": "Show what Cairn does, on the repository you are in, through a real MCP client.",
+    "diff": "What a branch changed, by symbol.",
+    "doctor": "Look for what is wrong on this machine, and say the way out of it.",
+    "gates": "Evaluate the policy gates of the instruction catalogue.",
+    "graph": "Show who calls a symbol and what it calls.",
+    "grep": "Print the lines of a project that match a regular expression.",
+    "index": "Index a project, or bring its index up to date.",
+    "instructions": "Check the instruction catalogue, or import rules into it.",
+    "link": "Link another project, to search both at once.",
+    "links": "List the projects that are linked to this one.",
+    "memory": "Add, list, move or harvest what is remembered of a project.",
+    "outline": "Print the symbols of files or folders.",
+    "pack": "Gather the context for a task within a budget of tokens.",
+    "prune-overlays": "Drop indexed branches that nobody has used for a while.",
+    "projects": "List what is indexed on this machine, or prune what is gone.",
+    "read": "Print a file of a project, or what it imports; also out of a commit.",
+    "reference": "Print the reference of tools and commands as Markdown.",
+    "refs": "Where a symbol is used, each use with its line.",
+    "schemas": "Print the whole JSON Schemas of the tools.",
+    "search": "Search the code of a project.",
+    "serve": "Serve the tools over stdio, or over HTTP with --http.",
+    "setup": "Write Cairn into the coding agents on this machine, or take it out.",
+    "state": "Take what is indexed to another clone of the repository, as one file.",
+    "status": "Say whether a project is indexed, how much of it, and how fresh.",
+    "symbol": "Print the definition of a name with its source.",
+    "unlink": "Undo a link to another project.",
+}
