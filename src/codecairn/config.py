@@ -6,6 +6,7 @@ CAIRN_TOKEN         the bearer token that HTTP clients must present
 CAIRN_HOME          where data is kept (default: the user's data directory)
 CAIRN_BLOCK         further names or paths never to read, as comma-separated patterns (secrets.*,*.kdbx,deploy/keys)
 CAIRN_GIT_TIMEOUT   seconds one git command may take (30)
+CAIRN_DATABASE      the PostgreSQL of the team server, as a URL (cairn team; default: one that it starts itself)
 CAIRN_EMBEDDINGS    what makes vectors: `builtin` (the default), `off`, or a folder with an ONNX model
 CAIRN_EMBEDDINGS_URL, CAIRN_EMBEDDINGS_MODEL, CAIRN_EMBEDDINGS_KEY
                     or an OpenAI-compatible endpoint, the model to ask it for, and its key
@@ -125,6 +126,15 @@ def child_environment() -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.upper().startswith("GIT_") or name.upper() in _KEPT_GIT_VARIABLES
     }
+
+
+def team_database() -> str | None:
+    return os.environ.get("CAIRN_DATABASE") or None
+
+
+def git_transport() -> dict[str, str]:
+    """How the account that runs a worker reaches its forge."""
+    return {name: os.environ[name] for name in ("GIT_SSH_COMMAND", "GIT_SSL_CAINFO") if name in os.environ}
 
 
 def _folder_or_root(ask: Callable[[], Path]) -> Path:

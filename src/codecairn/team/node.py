@@ -1,0 +1,86 @@
+"""A node as one object: its record, its replicas and its door; `serve` runs it until a signal."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+from codecairn.config import Settings, data_folder
+from codecairn.serve.http import Address, HttpAccess
+from codecairn.store import folders
+from codecairn.team.audit import Audit
+from codecairn.team.clones import Clones
+from codecairn.team.directory import Directory
+from codecairn.team.door import NodeHealth, TeamService, app
+from codecairn.team.offered import inner_registry, offer
+from codecairn.team.peers import Peers
+from codecairn.team.record import Record
+from codecairn.team.replication import Replicas, Replication
+from codecairn.team.service import TeamAnswers
+
+log = logging.getLogger("codecairn.team")
+
+
+class ServingNode:
+    def __init__(self, record: Record, settings: Settings, access: HttpAccess, url: str | None = None) -> None:
+        self.id = f"{socket.gethostname()}-{secrets.token_hex(4)}"
+        self._settings = replace(settings, local=False, roots=(), env_root=None, client_dir=None)
+        self._record, self._access, self._url = record, access, url
+        self.directory = Directory(record)
+        home = folders.make_private_folder(data_folder(settings) / "team")
+        self._audit = Audit(record.database, home / "audit.spool")
+        self.replicas = Replicas(Clones(self._settings), self.directory, self._settings)
+        inner = inner_registry()
+        self.answers = TeamAnswers(
+            self.id, inner, self.directory, self.replicas, record.notebook, self._audit, Peers(record.node_secret)
+        )
+        self.service = TeamService(offer(inner), self.replicas)
+        self.service.team = self.answers
+        self.replication: Replication | None = None
+
+    def begin(self, port: int) -> None:
+        """The port is open: from now on others may be told."""
+        url = self._url or f"http://{_reachable(self._access.address)}:{port}"
+        self.replication = Replication(self.id, url, self._record, self.replicas, self.directory, self._audit)
+        self.replication.start()
+
+    def serve(self, announce: Callable[[int], None]) -> None:
+        """Serve until a signal; `announce` is told the port."""
+        import uvicorn  # noqa: PLC0415 - only who serves pays for it
+
+        from codecairn.serve.slow_senders import TimedProtocol  # noqa: PLC0415
+
+        node = self
+
+        class Announced(uvicorn.Server):
+            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+                await super().startup(sockets)
+                if self.started:
+                    port = self.servers[0].sockets[0].getsockname()[1]
+                    threading.Thread(target=node.begin, args=(port,), daemon=True).start()
+                    announce(port)
+
+        health = NodeHealth(self.directory, self.id, lambda: len(self.replicas.ready), self._record.jobs.depth)
+        door = app(self.service, self._access, self.directory, self._record.node_secret, health)
+        config = uvicorn.Config(
+            door, host=self._access.address.host, port=self._access.address.port, log_config=None, access_log=False,
+            server_header=False, timeout_graceful_shutdown=2, proxy_headers=False, http=TimedProtocol,
+        )  # fmt: skip
+        Announced(config).run()
+        self.close()
+
+    def close(self) -> None:
+        if self.replication is not None:
+            self.replication.close()
+        self.answers.close()
+
+
+def _reachable(address: Address) -> str:
+    """The name under which other nodes reach this one."""
+    if address.host in ("0.0.0.0", "::", ""):  # noqa: S104 - compared, not bound
+        return socket.gethostname()
+    return f"[{address.host}]" if ":" in address.host else address.host
