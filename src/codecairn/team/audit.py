@@ -57,7 +57,8 @@ class Audit:
             cursor.executemany("INSERT INTO audit VALUES (%s, %s, %s, %s, %s, %s, %s, %s)", rows)
 
     def _keep(self, row: AuditRow) -> None:
-        with self._lock, self._spool.open("ab") as file:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        with self._lock, os.fdopen(os.open(self._spool, flags, 0o600), "ab") as file:
             file.write(msgspec.json.encode(row) + b"\n")
             file.flush()
             os.fsync(file.fileno())

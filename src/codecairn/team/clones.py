@@ -124,7 +124,7 @@ class Clones:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._folder = data_folder(settings) / "team" / "clones"
+        self._folder = folders.make_private_folder(data_folder(settings) / "team" / "clones")
 
     def at(self, repository: TeamRepository) -> Clone:
         return Clone(repository, self._folder / str(repository.id), self._settings)

@@ -35,11 +35,12 @@ class RecordUnavailable(CairnError):
 class Database:
     """PostgreSQL at a URL. Safe for threads: each transaction has a connection of its own."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, autocommit: bool = False) -> None:
         self.url = url
+        given = {"application_name": "cairn", "connect_timeout": 5, "autocommit": autocommit}
         self._pool: ConnectionPool[Connected] = ConnectionPool(
             url, min_size=1, max_size=_MOST_CONNECTIONS, timeout=_PATIENCE_S, open=False,
-            kwargs={"application_name": "cairn", "connect_timeout": 5}, check=ConnectionPool.check_connection,
+            kwargs=given, check=ConnectionPool.check_connection,
         )  # fmt: skip
 
     def open(self) -> Database:
@@ -130,6 +131,10 @@ class Bell:
     @property
     def is_closed(self) -> bool:
         return self._closed.is_set()
+
+    def pause(self, seconds: float) -> None:
+        """Wait for the time to pass, or for the end."""
+        self._closed.wait(seconds)
 
     def _listen(self) -> None:
         while not self._closed.is_set():

@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import secrets
 import socket
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 
+import uvicorn
+
 from codecairn.config import Settings, data_folder
 from codecairn.serve.http import Address, HttpAccess
+from codecairn.serve.slow_senders import TimedProtocol
 from codecairn.store import folders
 from codecairn.team.audit import Audit
 from codecairn.team.clones import Clones
@@ -41,6 +43,7 @@ class ServingNode:
         self.service = TeamService(offer(inner), self.replicas)
         self.service.team = self.answers
         self.replication: Replication | None = None
+        self._server: uvicorn.Server | None = None
 
     def begin(self, port: int) -> None:
         """The port is open: from now on others may be told."""
@@ -49,34 +52,45 @@ class ServingNode:
         self.replication.start()
 
     def serve(self, announce: Callable[[int], None]) -> None:
-        """Serve until a signal; `announce` is told the port."""
-        import uvicorn  # noqa: PLC0415 - only who serves pays for it
+        """Serve until a signal, or `stop`; `announce` is told the port."""
 
-        from codecairn.serve.slow_senders import TimedProtocol  # noqa: PLC0415
+        def begin(port: int) -> None:
+            self.begin(port)
+            announce(port)
 
-        node = self
+        self._server = _announcing(self._config(), begin)
+        self._server.run()
+        self.close()
 
-        class Announced(uvicorn.Server):
-            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-                await super().startup(sockets)
-                if self.started:
-                    port = self.servers[0].sockets[0].getsockname()[1]
-                    threading.Thread(target=node.begin, args=(port,), daemon=True).start()
-                    announce(port)
+    def stop(self) -> None:
+        if self._server is not None:
+            self._server.should_exit = True
 
+    def _config(self) -> uvicorn.Config:
         health = NodeHealth(self.directory, self.id, lambda: len(self.replicas.ready), self._record.jobs.depth)
         door = app(self.service, self._access, self.directory, self._record.node_secret, health)
-        config = uvicorn.Config(
+        # Without proxy_headers the peer is who connected, not who a header says it was.
+        return uvicorn.Config(
             door, host=self._access.address.host, port=self._access.address.port, log_config=None, access_log=False,
             server_header=False, timeout_graceful_shutdown=2, proxy_headers=False, http=TimedProtocol,
         )  # fmt: skip
-        Announced(config).run()
-        self.close()
 
     def close(self) -> None:
         if self.replication is not None:
             self.replication.close()
         self.answers.close()
+
+
+def _announcing(config: uvicorn.Config, announce: Callable[[int], None]) -> uvicorn.Server:
+    """A server that tells its port once it is open, for port 0 means any."""
+
+    class Announced(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                announce(self.servers[0].sockets[0].getsockname()[1])
+
+    return Announced(config)
 
 
 def _reachable(address: Address) -> str:

@@ -99,7 +99,7 @@ class Replication:
                 self._note_tokens()
             except CairnError as error:
                 log.warning("the record does not answer: %s", error.message)
-            time.sleep(nodes.HEARTBEAT_S)
+            self._bell.pause(nodes.HEARTBEAT_S)
 
     def _note_tokens(self) -> None:
         now = time.monotonic()
