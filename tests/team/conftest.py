@@ -4,6 +4,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -28,8 +29,8 @@ def postgres() -> Iterator[str]:
     shutil.rmtree(home, ignore_errors=True)
 
 
-@pytest.fixture
-def database_url(postgres: str) -> Iterator[str]:
+@contextmanager
+def fresh_database(postgres: str) -> Iterator[str]:
     """An empty database."""
     name = f"t{secrets.token_hex(6)}"
     server = Database(postgres, autocommit=True).open()
@@ -37,6 +38,12 @@ def database_url(postgres: str) -> Iterator[str]:
     yield postgres.replace("/postgres?", f"/{name}?")
     server.execute(f"DROP DATABASE {name} WITH (FORCE)")
     server.close()
+
+
+@pytest.fixture
+def database_url(postgres: str) -> Iterator[str]:
+    with fresh_database(postgres) as url:
+        yield url
 
 
 @pytest.fixture
