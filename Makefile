@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Without .pyc files the server takes twice as long to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types bench soak soak-calls conformance model wheel bundle clean
+.PHONY: demo team-demo test lint types bench soak soak-calls conformance model wheel bundle clean
 
 $(VENV)/ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.12"; exit 1; }
@@ -18,6 +18,10 @@ $(VENV)/ready: pyproject.toml
 
 demo: $(VENV)/ready
 	@$(BIN)/cairn demo
+
+# A PostgreSQL, a worker, two nodes and three repositories, asked by a real client; then a node is killed.
+team-demo: $(VENV)/ready
+	@$(BIN)/python -m tests.team.demo
 
 test: lint types
 	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal

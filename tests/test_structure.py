@@ -39,7 +39,7 @@ OWNERS = {
         },
         r"\bsqlite3\b",
     ),
-    "speak to PostgreSQL": ({"team/database.py", "team/notebook.py"}, r"\bpsycopg(_pool)?\b"),
+    "speak to PostgreSQL": ({"team/database.py", "team/notebook.py"}, r"\bpsycopg\b"),
     "catch everything": (
         {"tools/__init__.py", "serve/mcp.py", "store/lexical.py"},
         r"except\s*:|except\s+\(?(Base)?Exception\b",

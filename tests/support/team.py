@@ -160,7 +160,7 @@ class TeamProcess:
 
     def __init__(self, kind: str, url: str, home: Path) -> None:
         self.kind = kind
-        where = ["--http", "127.0.0.1:0"] if kind == "node" else []
+        where = ["--http", "127.0.0.1:0"] if kind == "node" else ["--lease", str(LEASE_S)]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "codecairn", "team", kind, "--database", url, "--log-level", "warning", *where],
             env={**os.environ, "CAIRN_HOME": str(home)}, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,

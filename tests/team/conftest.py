@@ -20,7 +20,7 @@ def postgres() -> Iterator[str]:
     and every pytest that starts takes that folder away from others again."""
     home = Path(tempfile.mkdtemp(prefix="cairn-postgres-"))
     url = embedded_url(home)
-    server = Database(url, autocommit=True).open()
+    server = Database(url)
     server.execute("ALTER SYSTEM SET fsync = off")  # power cuts are not tried here, and a database takes half a second
     server.execute("SELECT pg_reload_conf()")
     server.close()
@@ -33,7 +33,7 @@ def postgres() -> Iterator[str]:
 def fresh_database(postgres: str) -> Iterator[str]:
     """An empty database."""
     name = f"t{secrets.token_hex(6)}"
-    server = Database(postgres, autocommit=True).open()
+    server = Database(postgres)
     server.execute(f"CREATE DATABASE {name}")
     yield postgres.replace("/postgres?", f"/{name}?")
     server.execute(f"DROP DATABASE {name} WITH (FORCE)")

@@ -30,7 +30,7 @@ def command() -> None:
     """Serve many repositories to a team, on PostgreSQL."""
 
 
-def _open(database: str | None) -> Record:
+def _open(database: str | None, lease_s: float | None = None) -> Record:
     """The record, its schema up to date."""
     try:
         from codecairn.team.embedded import embedded_url
@@ -39,7 +39,7 @@ def _open(database: str | None) -> Record:
         raise click.ClickException(f"{error}. The team server needs: pip install 'codecairn[team]'") from error
     with translate_errors(click.ClickException):
         url = database or config.team_database() or embedded_url(config.data_folder(config.load()))
-        record = Record(url)
+        record = Record(url, lease_s) if lease_s else Record(url)
         record.migrate()
         return record
 
@@ -105,11 +105,12 @@ def _access(address: str, hosts: tuple[str, ...]) -> HttpAccess:
 
 @command.command(help="Run a worker: it fetches, indexes and publishes.")
 @_database
+@click.option("--lease", "lease_s", type=float, help="Seconds until the job of a silent worker is another's (30).")
 @click.option("--log-level", type=click.Choice(_LEVELS), default="info", show_default=True)
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def work(database: str | None, log_level: str, log_format: str) -> None:
+def work(database: str | None, lease_s: float | None, log_level: str, log_format: str) -> None:
     logs.configure(log_level, log_format)
-    record = _open(database)
+    record = _open(database, lease_s)
     from codecairn.source import process
     from codecairn.team.clones import Clones
     from codecairn.team.worker import TeamWorker

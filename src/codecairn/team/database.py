@@ -1,30 +1,32 @@
-"""The connection to PostgreSQL: a pool, transactions, notifications, and the numbered steps of the schema.
+"""The connection to PostgreSQL: connections, transactions, notifications, and the numbered steps of the schema.
 
 Steps run in one transaction each, under an advisory lock, so that any number of processes may start at once. A database
 that is ahead of this version is refused. Errors of the driver become errors of ours here, and nowhere else.
+
+A database that does not answer is not asked again for a second: what can be answered without it is not to wait for it,
+and when it is back, it is found within that second.
 """
 
 from __future__ import annotations
 
 import contextlib
-import logging
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import psycopg
-from psycopg_pool import ConnectionPool, PoolTimeout
 
 from codecairn.errors import CairnError
-
-log = logging.getLogger("codecairn.team")
 
 Connected = psycopg.Connection[tuple[Any, ...]]
 _MIGRATING = 0x6361_6972
 """The number of the advisory lock under which the schema moves."""
 _MOST_CONNECTIONS = 8
 _PATIENCE_S = 5.0
+_CONNECT_S = 3
+_AWAY_S = 1.0
 
 
 class RecordUnavailable(CairnError):
@@ -33,40 +35,81 @@ class RecordUnavailable(CairnError):
 
 
 class Database:
-    """PostgreSQL at a URL. Safe for threads: each transaction has a connection of its own."""
+    """PostgreSQL at a URL. Safe for threads: each statement or transaction has a connection of its own."""
 
-    def __init__(self, url: str, *, autocommit: bool = False) -> None:
+    def __init__(self, url: str) -> None:
         self.url = url
-        given = {"application_name": "cairn", "connect_timeout": 5, "autocommit": autocommit}
-        self._pool: ConnectionPool[Connected] = ConnectionPool(
-            url, min_size=1, max_size=_MOST_CONNECTIONS, timeout=_PATIENCE_S, open=False,
-            kwargs=given, check=ConnectionPool.check_connection,
-        )  # fmt: skip
-
-    def open(self) -> Database:
-        self._pool.open()
-        return self
+        self._idle: list[Connected] = []
+        self._lock = threading.Lock()
+        self._room = threading.BoundedSemaphore(_MOST_CONNECTIONS)
+        self._away_until = 0.0
 
     def close(self) -> None:
-        self._pool.close()
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for each in idle:
+            each.close()
 
     @contextmanager
     def transaction(self) -> Iterator[Connected]:
         """All of it holds, or none of it."""
-        try:
-            with self._pool.connection() as connection:
-                yield connection
-        except (psycopg.Error, PoolTimeout) as error:
-            raise _unavailable(error) from error
+        with self._connection() as connection, connection.transaction():
+            yield connection
 
     def execute(self, statement: str, *values: Any) -> int:
         """Run one statement; returns how many rows it touched."""
-        with self.transaction() as connection:
+        with self._connection() as connection:
             return connection.execute(statement.encode(), values).rowcount
 
     def rows(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        with self.transaction() as connection:
+        with self._connection() as connection:
             return connection.execute(statement.encode(), values).fetchall()
+
+    @contextmanager
+    def _connection(self) -> Iterator[Connected]:
+        if time.monotonic() < self._away_until:
+            raise RecordUnavailable("The team's database does not answer")
+        if not self._room.acquire(timeout=_PATIENCE_S):
+            raise RecordUnavailable("The team's database is busy")
+        connection: Connected | None = None
+        try:
+            connection = self._connect()
+            yield connection
+        except psycopg.Error as error:
+            raise self._translate(error) from error
+        finally:
+            self._room.release()
+            self._give_back(connection)
+
+    def _connect(self) -> Connected:
+        """A connection that works: one that idled may have lost its server meanwhile."""
+        while True:
+            with self._lock:
+                connection = self._idle.pop() if self._idle else None
+            if connection is None:
+                return psycopg.connect(self.url, autocommit=True, connect_timeout=_CONNECT_S, application_name="cairn")
+            try:
+                connection.execute("SELECT 1")
+            except psycopg.Error:
+                connection.close()
+            else:
+                return connection
+
+    def _give_back(self, connection: Connected | None) -> None:
+        if connection is None or connection.closed:
+            return
+        if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            connection.close()
+            return
+        with self._lock:
+            self._idle.append(connection)
+
+    def _translate(self, error: psycopg.Error) -> CairnError:
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+            return CairnError(f"The team's database refused a statement: {reason}")
+        self._away_until = time.monotonic() + _AWAY_S
+        return RecordUnavailable(f"The team's database cannot be used: {reason}")
 
     def notify(self, channel: str) -> None:
         self.execute("SELECT pg_notify(%s, '')", channel)
@@ -98,11 +141,6 @@ class Database:
 def _count(connection: Connected) -> int:
     row = connection.execute("SELECT count(*) FROM schema_step").fetchone()
     return int(row[0]) if row else 0
-
-
-def _unavailable(error: Exception) -> CairnError:
-    reason = str(error).strip().splitlines() or [type(error).__name__]
-    return RecordUnavailable(f"The team's database cannot be used: {reason[0]}")
 
 
 class Bell:

@@ -24,7 +24,7 @@ STEPS: tuple[str, ...] = (
 
 class Record:
     def __init__(self, url: str, lease_s: float = jobs.LEASE_S) -> None:
-        self.database = Database(url).open()
+        self.database = Database(url)
         self.repositories = Repositories(self.database)
         self.versions = Versions(self.database)
         self.jobs = Jobs(self.database, lease_s)
