@@ -99,6 +99,8 @@ class Project:
         index = ProjectIndex(self.root, self.git, self.guard, home, embeddings, IMPORTERS)
         index.on_use = self.on_use or index.on_use
         index.source = replace(index.source, is_behind=self.is_behind)
+        if settings.team.url and not self.repository:
+            index.before_first_run = lambda: _take_from_team(index, settings)
         return index
 
     @cached_property
@@ -279,6 +281,12 @@ def _recount_importers(before: View, after: View, changed: Collection[str], canc
     from codecairn.resolve.file_imports import recount_importers  # noqa: PLC0415 - as above
 
     return recount_importers(before, after, changed, cancel)
+
+
+def _take_from_team(index: ProjectIndex, settings: Settings) -> None:
+    from codecairn.index.team_state import take_team_state  # noqa: PLC0415 - for who has a team server
+
+    take_team_state(index, settings.team, Cancel())
 
 
 IMPORTERS = Importers(_count_importers, _recount_importers)

@@ -60,7 +60,7 @@ class TeamDoor:
             authorised = {"authorization": f"Bearer {self.token}"} if self.token else {}
             wire.request(verb, path, body, {**authorised, **headers})
             answer = wire.getresponse()
-            return answer.status, answer.read().decode()
+            return answer.status, answer.read().decode("utf-8", "replace")
         finally:
             wire.close()
 

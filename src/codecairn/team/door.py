@@ -11,6 +11,8 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -20,21 +22,21 @@ import msgspec
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from codecairn import __version__
 from codecairn.connection import Connection
 from codecairn.context import prompts, resources
-from codecairn.errors import CairnError
+from codecairn.errors import CairnError, NotFound
 from codecairn.serve import Service, jsonrpc, mcp
 from codecairn.serve.http import LARGEST_BODY, HttpAccess
 from codecairn.serve.jsonrpc import BareDoor, NotJson
 from codecairn.serve.resources import Asking, Context, ResourceHandlers
 from codecairn.team.database import RecordUnavailable
 from codecairn.team.directory import Directory
-from codecairn.team.peers import PATH, SENT_AT, SIGNATURE, is_signed, question_decoder
+from codecairn.team.peers import ARCHIVE_PATH, PATH, SENT_AT, SIGNATURE, NodeQuestion, is_signed, question_decoder
 from codecairn.team.service import TeamAnswers, TeamCall
 from codecairn.team.tokens import Caller
 from codecairn.tools import Answers, Call, Tool
@@ -211,14 +213,30 @@ def app(service: TeamService, access: HttpAccess, directory: Directory, secret: 
         answer = await bare.answer(message, _connection(request))
         return Response(status_code=202) if answer is None else _json(answer)
 
-    async def ask(request: Request) -> Response:
+    async def question_in(request: Request) -> NodeQuestion | None:
         body = await _body(request)
         given = request.headers
         if body is None or not is_signed(secret, given.get(SENT_AT, ""), given.get(SIGNATURE, ""), body):
+            return None
+        return question_decoder.decode(body)
+
+    async def ask(request: Request) -> Response:
+        question = await question_in(request)
+        if question is None:
             return PlainTextResponse("Unauthorized", 401)
-        question = question_decoder.decode(body)
         answers = await anyio.to_thread.run_sync(service.team.answer_node, question)
         return Response(msgspec.json.encode(answers), media_type="application/json")
+
+    async def pass_state(request: Request) -> Response:
+        question = await question_in(request)
+        if question is None:
+            return PlainTextResponse("Unauthorized", 401)
+        return await _archive(partial(service.team.archive_for_node, question))
+
+    async def state(request: Request) -> Response:
+        caller, _ = _caller_of(_connection(request))
+        given = request.query_params
+        return await _archive(partial(service.team.archive, caller, given.get("project"), given.get("remote")))
 
     async def tell_health(request: Request) -> Response:
         del request
@@ -235,6 +253,8 @@ def app(service: TeamService, access: HttpAccess, directory: Directory, secret: 
         Route("/mcp", StreamableHTTPASGIApp(manager)),
         Route("/rpc", rpc, methods=["POST"]),
         Route(PATH, ask, methods=["POST"]),
+        Route(ARCHIVE_PATH, pass_state, methods=["POST"]),
+        Route("/state", state, methods=["GET"]),
         Route("/health", tell_health, methods=["GET"]),
         Route("/metrics", tell_metrics, methods=["GET"]),
     ]
@@ -267,7 +287,7 @@ class _Admission:
     async def _admit(self, request: Request) -> Response | None:
         scope = request.scope
         scope[_REQUEST] = request.headers.get("x-request-id", "")[:64] or secrets.token_hex(8)
-        if urlsplit(str(request.url)).path in ("/health", PATH):
+        if urlsplit(str(request.url)).path in ("/health", PATH, ARCHIVE_PATH):
             return None
         kind, _, given = request.headers.get("authorization", "").partition(" ")
         if kind.lower() != "bearer":
@@ -282,6 +302,15 @@ class _Admission:
             return PlainTextResponse("Unauthorized", 401, _UNAUTHORIZED)
         scope[_CALLER] = caller
         return None
+
+
+async def _archive(find: Callable[[], Path]) -> Response:
+    try:
+        return FileResponse(await anyio.to_thread.run_sync(find), media_type="application/zstd")
+    except NotFound as error:
+        return PlainTextResponse(error.message, 404)
+    except CairnError as error:
+        return PlainTextResponse(error.message, 503, {"Retry-After": "5"})
 
 
 def _media_type(request: Request) -> str:

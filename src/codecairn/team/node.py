@@ -14,6 +14,7 @@ from codecairn.config import Settings, data_folder
 from codecairn.serve.http import Address, HttpAccess
 from codecairn.serve.slow_senders import TimedProtocol
 from codecairn.store import folders
+from codecairn.team.archives import Archives
 from codecairn.team.audit import Audit
 from codecairn.team.clones import Clones
 from codecairn.team.directory import Directory
@@ -38,8 +39,9 @@ class ServingNode:
         self.replicas = Replicas(Clones(self._settings), self.directory, self._settings)
         inner = inner_registry()
         self.answers = TeamAnswers(
-            self.id, inner, self.directory, self.replicas, record.notebook, self._audit, Peers(record.node_secret)
-        )
+            self.id, inner, self.directory, self.replicas, record.notebook, self._audit,
+            Peers(record.node_secret), Archives(home),
+        )  # fmt: skip
         self.service = TeamService(offer(inner), self.replicas)
         self.service.team = self.answers
         self.replication: Replication | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import time
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -20,7 +21,7 @@ from codecairn.team.tokens import Caller
 from codecairn.tools import Answers
 from codecairn.tools.families import ToolReply
 
-PATH = "/node/ask"
+PATH, ARCHIVE_PATH = "/node/ask", "/node/state"
 SIGNATURE, SENT_AT = "x-cairn-signature", "x-cairn-sent-at"
 PATIENCE_S = 20.0
 _CONNECT_S = 1.0
@@ -121,6 +122,22 @@ class Peers:
                 raise NodeSilent(f"The node at {url} answered {answer.status_code}")
             return _replies.decode(answer.content)
         except (httpx2.HTTPError, msgspec.MsgspecError) as error:
+            raise NodeSilent(f"The node at {url} does not answer: {type(error).__name__}") from error
+
+    def fetch(self, url: str, question: NodeQuestion, path: Path) -> None:
+        """Fetch the archive of a repository from the node that has it."""
+        body, sent_at = msgspec.json.encode(question), str(int(time.time()))
+        headers = {SENT_AT: sent_at, SIGNATURE: sign(self._secret, sent_at, body)}
+        try:
+            with (
+                self._client.stream("POST", f"{url}{ARCHIVE_PATH}", content=body, headers=headers) as answer,
+                path.open("wb") as file,
+            ):
+                if answer.status_code != 200:
+                    raise NodeSilent(f"The node at {url} answered {answer.status_code}")
+                for part in answer.iter_bytes():
+                    file.write(part)
+        except (httpx2.HTTPError, OSError) as error:
             raise NodeSilent(f"The node at {url} does not answer: {type(error).__name__}") from error
 
     def close(self) -> None:

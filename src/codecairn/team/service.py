@@ -11,7 +11,9 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,9 @@ from codecairn.context import prompts, resources
 from codecairn.errors import CairnError, Denied, InvalidInput, NotReady, ProjectNotFound
 from codecairn.paths import printable
 from codecairn.project import Project, Projects
+from codecairn.store import folders
 from codecairn.store.discoveries import DiscoveryRow
+from codecairn.team.archives import Archives
 from codecairn.team.audit import Audit, AuditRow
 from codecairn.team.directory import Directory
 from codecairn.team.merging import Parts, merge
@@ -93,11 +97,11 @@ class TeamCall:
 class TeamAnswers:
     def __init__(
         self, node: str, inner: Registry, directory: Directory, replicas: Replicas, notebook: Notebook, audit: Audit,
-        peers: Peers,
+        peers: Peers, archives: Archives,
     ) -> None:  # fmt: skip
         self.node, self.inner = node, inner
         self._directory, self._replicas, self._notebook = directory, replicas, notebook
-        self._audit, self._peers = audit, peers
+        self._audit, self._peers, self._archives = audit, peers, archives
         self._limits = Connections()
         self._pool = ThreadPoolExecutor(_MOST_AT_ONCE, "cairn-fan-out")
 
@@ -324,6 +328,31 @@ class TeamAnswers:
         call = Call(OneProject(project), Connection("page", lasts=False), self.inner, "http")
         text = resources.read(call, name) if kind == "resource" else prompts.prompt_text(call, name, arguments)
         return text.replace(str(project.root), repository.name)
+
+    def archive(self, caller: Caller, project: str | None, remote: str | None) -> Path:
+        """What is indexed of a repository, as one file; by its name, or by the address it is cloned from."""
+        state = self._directory.state
+        if project is None and remote is not None:
+            same = (each.name for each in state.readable(caller) if folders.normal_remote(each.url) == remote)
+            project = next(same, printable(remote))
+        repository = state.find(caller, project)
+        if repository.id in self._replicas.ready:
+            return self._archives.get(repository, self._replicas.project_of(repository))
+        question = NodeQuestion(
+            kind="archive", name="", arguments={}, repositories=[repository.name], caller=caller, answers="json",
+            request="",
+        )  # fmt: skip
+        for node in state.holders(repository):
+            with suppress(NodeSilent):
+                return self._archives.take(repository, partial(self._peers.fetch, state.nodes[node].url, question))
+        raise not_ready(repository)
+
+    def archive_for_node(self, question: NodeQuestion) -> Path:
+        """The archive that another node passes on; it must be ready here."""
+        repository = self._directory.state.find(question.caller, question.repositories[0])
+        if repository.id not in self._replicas.ready:
+            raise not_ready(repository)
+        return self._archives.get(repository, self._replicas.project_of(repository))
 
     def readable(self, caller: Caller) -> list[TeamRepository]:
         return self._directory.state.readable(caller)
