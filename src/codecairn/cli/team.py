@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -50,6 +51,7 @@ def _serving(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--http", "address", default=DEFAULT_ADDRESS, metavar="HOST:PORT", show_default=True),
         click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="A further Host name of this node."),
         click.option("--url", metavar="URL", help="Where other nodes reach this one, if not at its address."),
+        click.option("--openid", type=click.Path(path_type=Path), help="A file of rules for an OpenID provider."),
         click.option("--log-level", type=click.Choice(_LEVELS), default="info", show_default=True),
         click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True),
     ):
@@ -59,26 +61,27 @@ def _serving(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @command.command(help="Run everything in one process: migrations, a node and a worker.")
 @_serving
-def up(database: str | None, address: str, hosts: tuple[str, ...], url: str | None, **logging: str) -> None:
-    _serve(database, address, hosts, url, logging, with_worker=True)
+def up(**given: Any) -> None:
+    _serve(**given, with_worker=True)
 
 
 @command.command(help="Run a node: it keeps replicas and answers.")
 @_serving
-def node(database: str | None, address: str, hosts: tuple[str, ...], url: str | None, **logging: str) -> None:
-    _serve(database, address, hosts, url, logging, with_worker=False)
+def node(**given: Any) -> None:
+    _serve(**given, with_worker=False)
 
 
 def _serve(
-    database: str | None, address: str, hosts: tuple[str, ...], url: str | None, logging: dict[str, str], *,
-    with_worker: bool,
+    *, database: str | None, address: str, hosts: tuple[str, ...], url: str | None, openid: Path | None,
+    log_level: str, log_format: str, with_worker: bool,
 ) -> None:  # fmt: skip
-    logs.configure(logging["log_level"], logging["log_format"])
+    logs.configure(log_level, log_format)
     allocator.spare()
     access, record = _access(address, hosts), _open(database)
     from codecairn.source import process
     from codecairn.team.clones import Clones
     from codecairn.team.node import ServingNode
+    from codecairn.team.openid import OpenId, read_rules
     from codecairn.team.worker import TeamWorker
 
     settings = config.load(local=False)
@@ -87,6 +90,7 @@ def _serve(
         threading.Thread(target=worker.serve, name="cairn-worker", daemon=True).start()
     with translate_errors(click.ClickException):
         serving = ServingNode(record, settings, access, url)
+        serving.directory.openid = OpenId(read_rules(openid)) if openid else None
         serving.serve(lambda port: click.echo(f"cairn: team node at {access.address.url(port)}", err=True))
     if worker is not None:
         worker.close()
@@ -204,6 +208,18 @@ def list_tokens(database: str | None) -> None:
             used = each.last_used.strftime("%Y-%m-%d %H:%M") if each.last_used else "never"
             ends = each.expires.strftime("%Y-%m-%d") if each.expires else "never"
             click.echo(f"{each.name:24} {each.role:7} {','.join(each.globs):30} ends {ends}, last used {used}")
+    record.close()
+
+
+@command.command(help="Print where forges send their push events, and the secret to give them.")
+@_database
+def webhook(database: str | None) -> None:
+    record = _open(database)
+    from codecairn.team.webhooks import PATH
+
+    with translate_errors(click.ClickException):
+        click.echo(f"URL:    the address of a node, and {PATH}; content type application/json, push events")
+        click.echo(f"Secret: {record.webhook_secret}")
     record.close()
 
 

@@ -16,6 +16,7 @@ from codecairn.paths import printable
 from codecairn.suggestions import nearest, suggestion
 from codecairn.team.database import RecordUnavailable
 from codecairn.team.nodes import TeamNode, owners
+from codecairn.team.openid import OpenId
 from codecairn.team.record import Record
 from codecairn.team.repositories import TeamRepository
 from codecairn.team.tokens import Caller, matches_glob
@@ -73,6 +74,8 @@ class Directory:
         self._seen = time.monotonic()
         self._tokens: OrderedDict[str, tuple[float, Caller | None]] = OrderedDict()
         self._lock = threading.Lock()
+        self.openid: OpenId | None = None
+        """Believes tokens of the company's identity provider, where there is one."""
 
     def refresh(self) -> TeamState:
         """Read the record; raises where it does not answer, and the last state stays."""
@@ -92,6 +95,8 @@ class Directory:
 
     def caller(self, secret: str) -> Caller | None:
         """The holder of a token; None where nobody may be that."""
+        if self.openid is not None and self.openid.may_be(secret):
+            return self.openid.caller(secret)
         now = time.monotonic()
         with self._lock:
             asked_at, known = self._tokens.get(secret, (-1e9, None))

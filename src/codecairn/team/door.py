@@ -34,9 +34,11 @@ from codecairn.serve import Service, jsonrpc, mcp
 from codecairn.serve.http import LARGEST_BODY, HttpAccess
 from codecairn.serve.jsonrpc import BareDoor, NotJson
 from codecairn.serve.resources import Asking, Context, ResourceHandlers
+from codecairn.team import webhooks
 from codecairn.team.database import RecordUnavailable
 from codecairn.team.directory import Directory
 from codecairn.team.peers import ARCHIVE_PATH, PATH, SENT_AT, SIGNATURE, NodeQuestion, is_signed, question_decoder
+from codecairn.team.record import Record
 from codecairn.team.service import TeamAnswers, TeamCall
 from codecairn.team.tokens import Caller
 from codecairn.tools import Answers, Call, Tool
@@ -53,6 +55,8 @@ all) instead. Without `ref` a call is about the default branch as it was last pu
 _CALLER, _REQUEST = "cairn.caller", "cairn.request"
 _MOST_LISTED = 100
 _PAGES = tuple(each for each in resources.RESOURCES if not each.uri.startswith("context://session"))
+_OPEN = frozenset({"/health", PATH, ARCHIVE_PATH, webhooks.PATH})
+"""Paths without a bearer token; all but the first are signed in other ways."""
 _UNAUTHORIZED = {"WWW-Authenticate": 'Bearer realm="cairn"'}
 
 
@@ -195,7 +199,10 @@ class NodeHealth:
         return "\n".join([*lines, ""])
 
 
-def app(service: TeamService, access: HttpAccess, directory: Directory, secret: str, health: NodeHealth) -> Starlette:
+def app(
+    service: TeamService, access: HttpAccess, directory: Directory, record: Record, health: NodeHealth
+) -> Starlette:
+    secret = record.node_secret
     bare = BareDoor(service, "http")
     server = mcp.build(
         service, lambda ctx: _connection(ctx.request), "http", INSTRUCTIONS, lambda asking: TeamShelf(service, asking)
@@ -238,6 +245,16 @@ def app(service: TeamService, access: HttpAccess, directory: Directory, secret: 
         given = request.query_params
         return await _archive(partial(service.team.archive, caller, given.get("project"), given.get("remote")))
 
+    async def pushed(request: Request) -> Response:
+        body = await _body(request, webhooks.LARGEST)
+        if body is None or not webhooks.is_from_forge(record.webhook_secret, request.headers, body):
+            return PlainTextResponse("Unauthorized", 401)
+        try:
+            await anyio.to_thread.run_sync(webhooks.take_push, record, body)
+        except RecordUnavailable as error:
+            return PlainTextResponse(error.message, 503, {"Retry-After": "30"})
+        return PlainTextResponse("Accepted", 202)
+
     async def tell_health(request: Request) -> Response:
         del request
         value = health.value()
@@ -253,6 +270,7 @@ def app(service: TeamService, access: HttpAccess, directory: Directory, secret: 
         Route("/mcp", StreamableHTTPASGIApp(manager)),
         Route("/rpc", rpc, methods=["POST"]),
         Route(PATH, ask, methods=["POST"]),
+        Route(webhooks.PATH, pushed, methods=["POST"]),
         Route(ARCHIVE_PATH, pass_state, methods=["POST"]),
         Route("/state", state, methods=["GET"]),
         Route("/health", tell_health, methods=["GET"]),
@@ -287,7 +305,7 @@ class _Admission:
     async def _admit(self, request: Request) -> Response | None:
         scope = request.scope
         scope[_REQUEST] = request.headers.get("x-request-id", "")[:64] or secrets.token_hex(8)
-        if urlsplit(str(request.url)).path in ("/health", PATH, ARCHIVE_PATH):
+        if urlsplit(str(request.url)).path in _OPEN:
             return None
         kind, _, given = request.headers.get("authorization", "").partition(" ")
         if kind.lower() != "bearer":
@@ -317,11 +335,11 @@ def _media_type(request: Request) -> str:
     return request.headers.get("content-type", "").split(";")[0].strip().lower()
 
 
-async def _body(request: Request) -> bytes | None:
+async def _body(request: Request, largest: int = LARGEST_BODY) -> bytes | None:
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > LARGEST_BODY:
+        if len(body) > largest:
             return None
     return bytes(body)
 

@@ -70,7 +70,7 @@ class ServingNode:
 
     def _config(self) -> uvicorn.Config:
         health = NodeHealth(self.directory, self.id, lambda: len(self.replicas.ready), self._record.jobs.depth)
-        door = app(self.service, self._access, self.directory, self._record.node_secret, health)
+        door = app(self.service, self._access, self.directory, self._record, health)
         # Without proxy_headers the peer is who connected, not who a header says it was.
         return uvicorn.Config(
             door, host=self._access.address.host, port=self._access.address.port, log_config=None, access_log=False,

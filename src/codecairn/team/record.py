@@ -19,7 +19,7 @@ STEPS: tuple[str, ...] = (
     notebook.TABLES + audit.TABLES,
     "CREATE TABLE secret (name text PRIMARY KEY, value text NOT NULL);",
 )
-"""Numbered by position; appended to, never edited. `secret` holds the key by which nodes know each other's requests."""
+"""Numbered by position; appended to, never edited. `secret` holds keys that machines share."""
 
 
 class Record:
@@ -37,9 +37,18 @@ class Record:
 
     @cached_property
     def node_secret(self) -> str:
-        """The key that all nodes share, made by the first that asks."""
-        self.database.execute("INSERT INTO secret VALUES ('node', %s) ON CONFLICT DO NOTHING", secrets.token_hex(32))
-        ((value,),) = self.database.rows("SELECT value FROM secret WHERE name = 'node'")
+        """The key by which nodes know each other's requests."""
+        return self._secret("node")
+
+    @cached_property
+    def webhook_secret(self) -> str:
+        """The key by which nodes know the messages of forges."""
+        return self._secret("webhook")
+
+    def _secret(self, name: str) -> str:
+        """A key that all machines share, made by the first that asks."""
+        self.database.execute("INSERT INTO secret VALUES (%s, %s) ON CONFLICT DO NOTHING", name, secrets.token_hex(32))
+        ((value,),) = self.database.rows("SELECT value FROM secret WHERE name = %s", name)
         return str(value)
 
     def close(self) -> None:
