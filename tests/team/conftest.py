@@ -30,11 +30,16 @@ def postgres() -> Iterator[str]:
 
 
 @contextmanager
-def fresh_database(postgres: str) -> Iterator[str]:
-    """An empty database."""
+def fresh_database(postgres: str, template: str = "") -> Iterator[str]:
+    """An empty database, or a copy of another."""
     name = f"t{secrets.token_hex(6)}"
     server = Database(postgres)
-    server.execute(f"CREATE DATABASE {name}")
+    if template:
+        old = template.partition("?")[0].rpartition("/")[2]
+        server.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", old)
+        server.execute(f"CREATE DATABASE {name} TEMPLATE {old}")
+    else:
+        server.execute(f"CREATE DATABASE {name}")
     yield postgres.replace("/postgres?", f"/{name}?")
     server.execute(f"DROP DATABASE {name} WITH (FORCE)")
     server.close()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import math
 
 import pytest
 
 from codecairn.cancel import Cancel
 from codecairn.index.received import known_keys
-from tests.support.team import Team
+from tests.support.team import Team, open_team
 from tests.support.wait import eventually
+from tests.team.conftest import fresh_database
 
 FILES: dict[str, str | bytes] = {
     "app.py": "def greet(name):\n    return f'hello {name}'\n\n\ndef main():\n    print(greet('you'))\n",
@@ -137,3 +139,49 @@ def test_hooks_and_filters_of_a_repository_run_nowhere(team: Team) -> None:
     team.start_node("a")
     team.await_ready()
     assert not mark.exists()
+
+
+def test_a_restored_backup_is_whole(team: Team, postgres: str) -> None:
+    """A copy of the database alone serves a team whose machines have nothing."""
+    repo = team.repository("org/greeter", FILES)
+    team.work("worker")
+    token = team.token()
+    team.record.notebook.write(1, "d-1", None, "ada")
+    with fresh_database(postgres, template=team.url) as url, open_team(url, team.folder / "after") as restored:
+        restored.start_node("new machine")
+        restored.await_ready()
+        answer = restored.door(token).call("find_symbol", {"symbol_name": "greet", "project": "org/greeter"})
+        assert answer.value["symbols"][0]["path"] == "app.py"
+        repo.commit("later", {"app.py": "def welcome():\n    return 1\n"})
+        restored.repos["org/greeter"] = repo
+        restored.add("org/greeter")
+        restored.work("new worker")
+        restored.await_ready()
+        assert not restored.door(token).call("find_symbol", {"symbol_name": "welcome"}).is_error
+
+
+def test_while_the_record_is_silent_answers_are_stale_and_nothing_is_written(team: Team) -> None:
+    team.repository("org/greeter", FILES)
+    team.work("worker")
+    node = team.start_node("a")
+    team.await_ready()
+    door = team.door(team.token())
+    said = {"type": "rule", "content": "Greet everybody by name.", "project": "org/greeter"}
+    assert not door.call("remember", said).is_error
+    team.record.database._away_until = math.inf  # from here on it refuses to connect
+    node.directory._seen -= 60
+    asked = {"query": "greet", "project": "org/greeter"}
+    eventually(lambda: door.call("search_code", asked).value["metadata"]["freshness_status"] == "stale")
+    other = {**said, "content": "Something else that is not kept."}
+    refused = door.call("remember", other)
+    assert refused.is_error
+    assert "database" in refused.value["error"]["message"]
+    found = door.call("context_search", {"query": "Something else kept", "project": "org/greeter", "type": "rule"})
+    assert found.value["results"] == []
+    spool = team.folder / "a/team/audit.spool"
+    assert "search_code" in spool.read_text()
+    team.record.database._away_until = 0.0
+    eventually(lambda: not door.call("remember", other).is_error)
+    eventually(lambda: not spool.exists())
+    ((count,),) = team.record.database.rows("SELECT count(*) FROM audit WHERE tool = 'remember'")
+    assert count >= 3
