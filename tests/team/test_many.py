@@ -105,8 +105,10 @@ def test_nothing_anywhere_is_an_error_with_a_way_out(door: TeamDoor) -> None:
         ("search_code", {"query": "card", "cursor": "abcd"}),
         ("search_code", {"query": "card", "repositories": 3}),
         ("search_code", {"query": "card", "repositories": "none/*"}),
+        ("search_code", {"query": "card", "project": {"a": 1}}), ("git_log", {"project": 3}),
+        ("read_file", {"project": "org/books", "path": 7}), ("list_repositories", {"glob": []}),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_asked_of_many_is_refused(door: TeamDoor, tool: str, arguments: dict[str, Any]) -> None:
     assert door.call(tool, arguments).is_error
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from codecairn.errors import CairnError, NotFound, NotReady
+from codecairn.errors import CairnError, InvalidInput, NotFound, NotReady
 from codecairn.team.repositories import TeamRepository
 from codecairn.tools import Answers, Tool
 from codecairn.tools.families import FAMILIES, ToolReply, reading_error
@@ -52,10 +52,13 @@ def _renamed(value: Any, root: str, name: str) -> Any:
     return [_renamed(each, root, name) for each in value] if isinstance(value, list) else value
 
 
-def project_in(tool: Tool, given: dict[str, Any]) -> Any:
+def project_in(tool: Tool, given: dict[str, Any]) -> str | None:
     """Take the repository's name out of the arguments: `project`, or the parameter that names a root elsewhere."""
     named = [given.pop(name) for name in ("project", "workspace", *_root(tool)) if name in given]
-    return next((each for each in named if each is not None), None)
+    found = next((each for each in named if each is not None), None)
+    if found is not None and not isinstance(found, str):
+        raise InvalidInput("project: expected a text", param="project", reason="expected a text")
+    return found
 
 
 def _root(tool: Tool) -> list[str]:

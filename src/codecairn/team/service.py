@@ -116,6 +116,9 @@ class TeamAnswers:
             about, reply = self._choose(call)
         except CairnError as error:
             reply = refusal(call.tool, call.answers, error)
+        except Exception as error:  # the edge of a node: a bug is logged and said, and the caller is told no more
+            log.exception("%s failed, request %s", call.tool.name, call.request)
+            reply = refusal(call.tool, call.answers, CairnError(f"{type(error).__name__} in request {call.request}"))
         self._note(call, about, reply, (time.perf_counter() - began) * 1000)
         return reply
 
