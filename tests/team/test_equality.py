@@ -128,7 +128,7 @@ def calls() -> st.SearchStrategy[tuple[str, dict[str, Any]]]:
 
 VOLATILE = {
     "search_duration_ms", "searchTime", "cache_hit", "last_indexed_at", "indexing_duration_seconds", "index_size_mb",
-    "next_cursor", "last_accessed_at", "lastModified", "date",
+    "next_cursor", "nextCursor", "last_accessed_at", "lastModified", "date",
 }  # fmt: skip
 """Times, sizes of files that databases pad, and cursors, which are bound to the project."""
 

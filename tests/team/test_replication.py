@@ -9,7 +9,8 @@ import pytest
 
 from codecairn.cancel import Cancel
 from codecairn.index.received import known_keys
-from tests.support.team import Team, open_team
+from codecairn.team.monitor import serve_monitor
+from tests.support.team import Team, TeamDoor, open_team
 from tests.support.wait import eventually
 from tests.team.conftest import fresh_database
 
@@ -185,3 +186,21 @@ def test_while_the_record_is_silent_answers_are_stale_and_nothing_is_written(tea
     eventually(lambda: not spool.exists())
     ((count,),) = team.record.database.rows("SELECT count(*) FROM audit WHERE tool = 'remember'")
     assert count >= 3
+
+
+def test_a_worker_tells_monitors_how_it_stands(team: Team) -> None:
+    team.repository("org/greeter", FILES)
+    worker = team.worker()
+    door = TeamDoor(serve_monitor(worker, team.record, "127.0.0.1", 0), "")
+    assert "cairn_team_jobs_due 1" in door.ask("GET", "/metrics", None, {})[1]
+    assert worker.work_once()
+    status, said = door.ask("GET", "/metrics", None, {})
+    assert status == 200
+    assert "cairn_team_jobs_done_total 1" in said
+    assert "cairn_team_jobs_due 0" in said
+    assert float(said.split("cairn_team_push_to_publication_seconds ")[1].split()[0]) > 0
+    assert "greeter" not in said
+    assert door.ask("GET", "/health", None, {})[0] == 200
+    worker.heard_at -= 60
+    assert door.ask("GET", "/health", None, {})[0] == 503
+    assert door.ask("GET", "/else", None, {})[0] == 404

@@ -109,20 +109,26 @@ def _access(address: str, hosts: tuple[str, ...]) -> HttpAccess:
 
 @command.command(help="Run a worker: it fetches, indexes and publishes.")
 @_database
+@click.option("--http", "address", metavar="HOST:PORT", help="Answer GET /health and GET /metrics there.")
 @click.option("--lease", "lease_s", type=float, help="Seconds until the job of a silent worker is another's (30).")
 @click.option("--log-level", type=click.Choice(_LEVELS), default="info", show_default=True)
 @click.option("--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def work(database: str | None, lease_s: float | None, log_level: str, log_format: str) -> None:
+def work(database: str | None, address: str | None, lease_s: float | None, log_level: str, log_format: str) -> None:
     logs.configure(log_level, log_format)
     record = _open(database, lease_s)
     from codecairn.source import process
     from codecairn.team.clones import Clones
+    from codecairn.team.monitor import serve_monitor
     from codecairn.team.worker import TeamWorker
 
     worker = TeamWorker(record, Clones(config.load(local=False)))
     for name in ("SIGTERM", "SIGINT"):
         signal.signal(getattr(signal, name), lambda *_: worker.close())
-    click.echo(f"cairn: team worker {worker.name}", err=True)
+    said = ""
+    if address is not None:
+        where = _access(address, ()).address
+        said = f", monitored at http://{where.host}:{serve_monitor(worker, record, where.host, where.port)}"
+    click.echo(f"cairn: team worker {worker.name}{said}", err=True)
     worker.serve()
     process.leave()
     record.close()

@@ -34,6 +34,8 @@ class Job(NamedTuple):
     repository: int
     worker: str
     deaths: int
+    waited_s: float = 0.0
+    """Since somebody asked for it."""
 
 
 class Jobs:
@@ -72,7 +74,8 @@ class Jobs:
             "UPDATE job SET deaths = deaths + (worker IS NOT NULL)::int, worker = %s, again = false, "
             "lease = now() + make_interval(secs => %s) WHERE repository = ("
             "SELECT repository FROM job WHERE due <= now() AND (worker IS NULL OR lease < now()) "
-            "ORDER BY due FOR UPDATE SKIP LOCKED LIMIT 1) RETURNING repository, worker, deaths",
+            "ORDER BY due FOR UPDATE SKIP LOCKED LIMIT 1) "
+            "RETURNING repository, worker, deaths, extract(epoch FROM now() - asked)::float8",
             worker, self._lease_s,
         )  # fmt: skip
         return Job(*rows[0]) if rows else None

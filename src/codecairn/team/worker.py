@@ -44,13 +44,19 @@ class TeamWorker:
         self._poll_s = poll_s
         self._bell = Bell(record.database.url, [jobs.CHANGED], wake_s)
         self._collected = time.monotonic()
-        self.done = 0
+        self.done = self.failed = 0
+        self.lag_s = 0.0
+        """From the push to the publication of the last job."""
+        self.heard_at = time.monotonic()
+        """When the record last answered."""
+        self.is_busy = False
 
     def serve(self) -> None:
         """Work until closed. A database that does not answer is waited for."""
         while self._bell.wait():
             try:
                 self._record.jobs.ask_stale(self._poll_s)
+                self.heard_at = time.monotonic()
                 while not self._bell.is_closed and self.work_once():
                     pass
                 self._tidy()
@@ -65,17 +71,22 @@ class TeamWorker:
         job = self._record.jobs.take(self.name)
         if job is None:
             return False
+        began, self.is_busy = time.monotonic(), True
         try:
             with self._leasing(job) as cancel:
                 self._perform(job, cancel)
             self._record.jobs.finish(job)
             self.done += 1
+            self.lag_s = job.waited_s + time.monotonic() - began
         except CairnError as error:
+            self.failed += 1
             reason = f"{error.message}. {error.remedy}"
             log.warning("repository %s: %s", job.repository, reason)
             self._record.jobs.fail(job, reason)
             if not isinstance(error, Busy):
                 self._record.repositories.mark(job.repository, "failing", reason)
+        finally:
+            self.is_busy, self.heard_at = False, time.monotonic()
         return True
 
     def _perform(self, job: Job, cancel: Cancel) -> None:
