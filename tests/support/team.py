@@ -47,6 +47,8 @@ class TeamDoor:
     def send(self, method: str, params: Any) -> dict[str, Any]:
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
         status, said = self.post("/rpc", body)
+        if status == 503:  # a token that the node does not know, while nobody can be asked
+            return {"error": {"code": "unavailable", "message": said, "data": {}}}
         assert status == 200, (status, said)
         answer: dict[str, Any] = json.loads(said)
         return answer

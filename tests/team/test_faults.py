@@ -22,6 +22,7 @@ from tests.support.wait import eventually
 
 NAMES = ("org/one", "org/two", "org/three")
 WHOLE_AGAIN_S = 10.0
+NOT_WHOLE = ("index_not_ready", "overlay_not_ready", "internal_error", "unavailable")
 
 
 def files_of(name: str, revision: int) -> dict[str, str | bytes]:
@@ -65,7 +66,7 @@ class Scene:
         """Whether the answer is whole; one that is not must say so, and none may be wrong."""
         answer = self.ask(node, name)
         if answer.is_error:
-            assert answer.value["error"]["code"] in ("index_not_ready", "overlay_not_ready", "internal_error"), answer
+            assert answer.value["error"]["code"] in NOT_WHOLE, answer
             return False
         places = [(row["path"], row["edge_type"]) for row in answer.value["references"]]
         assert ("lib.py", "calls") in places, answer
