@@ -14,7 +14,7 @@ from codecairn.index.run import Target
 from codecairn.store import folders
 from codecairn.store.file_version import FileVersion
 from codecairn.store.lexical import Writing
-from codecairn.store.view import OpenIndex
+from codecairn.store.open_index import OpenIndex
 from codecairn.store.writer import Content
 
 _PATIENCE_S = 30.0
