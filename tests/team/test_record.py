@@ -11,9 +11,9 @@ import pytest
 from codecairn.errors import CairnError, Cancelled, InvalidInput
 from codecairn.team.jobs import check_lease
 from codecairn.team.nodes import owners
+from codecairn.team.permissions import matches_glob
 from codecairn.team.record import STEPS, Record
 from codecairn.team.repositories import check_repository_name, check_url
-from codecairn.team.tokens import matches_glob
 from tests.support.team import Team
 from tests.support.wait import eventually
 
@@ -129,7 +129,7 @@ def test_a_token_is_kept_as_a_hash_and_ends(team: Team) -> None:
     assert len(bytes.fromhex(secret.removeprefix("cairn_"))) * 8 == 256
     caller = tokens.find(secret)
     assert caller is not None
-    assert (caller.name, caller.role, caller.may_write) == ("ada", "reader", False)
+    assert (caller.name, caller.role, caller.may_write("org/app")) == ("ada", "reader", False)
     everything = team.record.database.rows("SELECT token::text FROM token")
     assert secret not in str(everything)
     assert tokens.find(secret[:-1] + ("0" if secret[-1] != "0" else "1")) is None

@@ -81,7 +81,7 @@ def _serve(
     from codecairn.source import process
     from codecairn.team.clones import Clones
     from codecairn.team.node import ServingNode
-    from codecairn.team.openid import OpenId, read_rules
+    from codecairn.team.openid import OpenId, read_openid_settings
     from codecairn.team.worker import TeamWorker
 
     settings = config.load(local=False)
@@ -90,7 +90,7 @@ def _serve(
         threading.Thread(target=worker.serve, name="cairn-worker", daemon=True).start()
     with translate_errors(click.ClickException):
         serving = ServingNode(record, settings, access, url)
-        serving.directory.openid = OpenId(read_rules(openid)) if openid else None
+        serving.directory.openid = OpenId(read_openid_settings(openid)) if openid else None
         serving.serve(lambda port: click.echo(f"cairn: team node at {access.address.url(port)}", err=True))
     if worker is not None:
         worker.close()

@@ -40,6 +40,13 @@ class AuditRow(NamedTuple):
 _decoder = msgspec.json.Decoder(AuditRow)
 
 
+def _decode(line: bytes) -> AuditRow | None:
+    try:
+        return _decoder.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
 class Audit:
     def __init__(self, database: Database, spool: Path) -> None:
         self._database = database
@@ -59,17 +66,17 @@ class Audit:
     def _keep(self, row: AuditRow) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
         with self._lock, os.fdopen(os.open(self._spool, flags, 0o600), "ab") as file:
-            file.write(msgspec.json.encode(row) + b"\n")
+            file.write(b"\n" + msgspec.json.encode(row) + b"\n")  # the line before may have been cut
             file.flush()
             os.fsync(file.fileno())
 
     def flush(self) -> int:
-        """Write what was kept while the database was away; a line that was cut by a crash is passed over."""
+        """Write what was kept while the database was away; a line that a crash has cut is passed over."""
         with self._lock:
             if not self._spool.exists():
                 return 0
             lines = self._spool.read_bytes().split(b"\n")
-            rows = [_decoder.decode(line) for line in lines[:-1]]
+            rows = [row for line in lines if (row := _decode(line)) is not None]
             self._insert(rows)
             self._spool.unlink()
             return len(rows)

@@ -27,8 +27,8 @@ from codecairn.source.refs import Tip
 from codecairn.source.remote_git import RemoteRefs
 from codecairn.store import folders
 from codecairn.store.writer_lock import WriterLock
+from codecairn.team.permissions import matches_glob
 from codecairn.team.repositories import PublishedRef, TeamRepository
-from codecairn.team.tokens import matches_glob
 from codecairn.team.versions import Versions
 
 TAG = "refs/tags/"

@@ -6,6 +6,7 @@ last copy serves, and `silent_s` says for how long.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import OrderedDict
@@ -16,10 +17,13 @@ from codecairn.paths import printable
 from codecairn.suggestions import nearest, suggestion
 from codecairn.team.database import RecordUnavailable
 from codecairn.team.nodes import TeamNode, owners
-from codecairn.team.openid import OpenId
+from codecairn.team.openid import IdentityRefused, OpenId, is_signed_token
+from codecairn.team.permissions import matches_glob
 from codecairn.team.record import Record
 from codecairn.team.repositories import TeamRepository
-from codecairn.team.tokens import Caller, matches_glob
+from codecairn.team.tokens import Caller
+
+log = logging.getLogger("codecairn.team")
 
 GRACE_S = 15.0
 """The record may be silent for so long before answers are called stale."""
@@ -95,8 +99,8 @@ class Directory:
 
     def caller(self, secret: str) -> Caller | None:
         """The holder of a token; None where nobody may be that."""
-        if self.openid is not None and self.openid.may_be(secret):
-            return self.openid.caller(secret)
+        if self.openid is not None and is_signed_token(secret):
+            return self._caller_by_openid(self.openid, secret)
         now = time.monotonic()
         with self._lock:
             asked_at, known = self._tokens.get(secret, (-1e9, None))
@@ -114,6 +118,15 @@ class Directory:
             if len(self._tokens) > _MOST_TOKENS:
                 self._tokens.popitem(last=False)
         return found
+
+    @staticmethod
+    def _caller_by_openid(openid: OpenId, token: str) -> Caller | None:
+        try:
+            grant = openid.verify(token)
+        except IdentityRefused as error:
+            log.info("a token of the OpenID provider is not taken: %s", error.message)
+            return None
+        return Caller(grant.number, grant.name, grant.globs, grant.role, grant.writable)
 
     def used_tokens(self, since_s: float) -> set[int]:
         """The tokens that were looked up lately."""

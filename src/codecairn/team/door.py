@@ -38,9 +38,11 @@ from codecairn.team import webhooks
 from codecairn.team.database import RecordUnavailable
 from codecairn.team.directory import Directory
 from codecairn.team.peers import ARCHIVE_PATH, PATH, SENT_AT, SIGNATURE, NodeQuestion, is_signed, question_decoder
+from codecairn.team.provider_keys import ProviderUnavailable
 from codecairn.team.record import Record
 from codecairn.team.service import TeamAnswers, TeamCall
 from codecairn.team.tokens import Caller
+from codecairn.team.webhooks import Push, Refusal, Webhooks
 from codecairn.tools import Answers, Call, Tool
 from codecairn.tools.families import ToolReply
 
@@ -202,7 +204,7 @@ class NodeHealth:
 def app(
     service: TeamService, access: HttpAccess, directory: Directory, record: Record, health: NodeHealth
 ) -> Starlette:
-    secret = record.node_secret
+    secret, hooks = record.node_secret, Webhooks([record.webhook_secret])
     bare = BareDoor(service, "http")
     server = mcp.build(
         service, lambda ctx: _connection(ctx.request), "http", INSTRUCTIONS, lambda asking: TeamShelf(service, asking)
@@ -245,15 +247,22 @@ def app(
         given = request.query_params
         return await _archive(partial(service.team.archive, caller, given.get("project"), given.get("remote")))
 
+    def accept(push: Push) -> None:
+        """Ask for a job for each repository that was pushed to. The answer is the same where there is none."""
+        for each in record.repositories.all():
+            if push.is_about(each.url):
+                record.jobs.ask(each.id)
+
     async def pushed(request: Request) -> Response:
-        body = await _body(request, webhooks.LARGEST)
-        if body is None or not webhooks.is_from_forge(record.webhook_secret, request.headers, body):
-            return PlainTextResponse("Unauthorized", 401)
+        body = await _body(request)
+        if body is None:
+            return PlainTextResponse(f"Payload Too Large: at most {LARGEST_BODY} bytes", 413)
         try:
-            await anyio.to_thread.run_sync(webhooks.take_push, record, body)
+            outcome = await anyio.to_thread.run_sync(hooks.receive, request.headers, body, accept)
         except RecordUnavailable as error:
             return PlainTextResponse(error.message, 503, {"Retry-After": "30"})
-        return PlainTextResponse("Accepted", 202)
+        status, said = (outcome.status, outcome.message) if isinstance(outcome, Refusal) else (202, "Accepted")
+        return PlainTextResponse(said, status)
 
     async def tell_health(request: Request) -> Response:
         del request
@@ -316,6 +325,8 @@ class _Admission:
             caller = await anyio.to_thread.run_sync(self._directory.caller, given.strip())
         except RecordUnavailable:
             return PlainTextResponse("The team's database does not answer", 503, {"Retry-After": "5"})
+        except ProviderUnavailable as error:
+            return PlainTextResponse(error.message, 503, {"Retry-After": "60"})
         if caller is None:
             return PlainTextResponse("Unauthorized", 401, _UNAUTHORIZED)
         scope[_CALLER] = caller

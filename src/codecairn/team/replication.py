@@ -72,6 +72,9 @@ class Replication:
         self._bell = Bell(record.database.url, [repositories.CHANGED, nodes.CHANGED, notebook.CHANGED], _LOOK_S)
         self._read: dict[int, int] = {}
         """How far the memory of each repository was replayed."""
+        self._compared: set[int] = set()
+        """Repositories whose memory on this disk was compared with the record since the start: a restored record, or a
+        crash amid a call, leaves discoveries here that nobody recorded."""
         self._heads: dict[int, tuple[int, int]] = {}
         self._noted_tokens = time.monotonic()
         self._threads: list[threading.Thread] = []
@@ -178,7 +181,14 @@ class Replication:
     def _replay(self, repository: TeamRepository) -> None:
         """Bring the memory that the tools read to the last event of the record, and its counts of uses."""
         project = self._replicas.project_of(repository)
-        for event in self._record.notebook.since(repository.id, self._read.get(repository.id, 0)):
+        events = self._record.notebook.since(repository.id, self._read.get(repository.id, 0))
+        if repository.id not in self._compared:
+            recorded = {event.discovery for event in events}
+            for row in project.discoveries.all():
+                if row.id not in recorded:
+                    project.discoveries.remove(row.id)
+            self._compared.add(repository.id)
+        for event in events:
             if event.row is not None:
                 project.discoveries.put([event.row])
             else:

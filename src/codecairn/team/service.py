@@ -124,8 +124,6 @@ class TeamAnswers:
 
     def _allow(self, call: TeamCall) -> None:
         tool = call.tool
-        if tool.name in WRITING and not call.caller.may_write:
-            raise Denied(f"{tool.name} is for writers; this token is a reader's", remedy="Ask for a writer's token.")
         if tool.per_minute is not None:
             self._limits.get(f"token:{call.caller.id}").count(tool.name, tool.per_minute)
 
@@ -144,6 +142,8 @@ class TeamAnswers:
         if call.tool.name in UNBOUND:
             return "", self._run(call, OneProject(Project(Path())))
         repository = self._directory.state.find(call.caller, project)
+        if call.tool.name in WRITING and not call.caller.may_write(repository.name):
+            raise Denied(f"{call.tool.name} is for writers; you read here", remedy="Ask for a writer's token.")
         return repository.name, self._ask_one(call, repository)
 
     def _list(self, call: TeamCall) -> ToolReply:

@@ -10,18 +10,16 @@ matched against the whole name, `*` within one part and `**` over all: `org/*`, 
 from __future__ import annotations
 
 import hashlib
-import re
 import secrets
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from codecairn.errors import InvalidInput
 from codecairn.paths import printable
 from codecairn.team.database import Database
+from codecairn.team.permissions import ROLES, is_repository_glob, matches_glob
 
-Role = Literal["reader", "writer", "admin"]
-ROLES: tuple[Role, ...] = ("reader", "writer", "admin")
 PREFIX = "cairn_"
 TABLES = """
 CREATE TABLE token (
@@ -30,7 +28,6 @@ CREATE TABLE token (
     last_used timestamptz
 );
 """
-_GLOB = re.compile(r"[\w.*/-]+")
 
 
 class Caller(NamedTuple):
@@ -40,12 +37,15 @@ class Caller(NamedTuple):
     name: str
     globs: tuple[str, ...]
     role: str
+    writable: tuple[str, ...] | None = None
+    """The globs on which a caller of several groups may write; None where the role says it for all."""
 
     def may_read(self, repository: str) -> bool:
         return any(matches_glob(repository, each) for each in self.globs)
 
-    @property
-    def may_write(self) -> bool:
+    def may_write(self, repository: str) -> bool:
+        if self.writable is not None:
+            return any(matches_glob(repository, each) for each in self.writable)
         return self.role in ("writer", "admin")
 
 
@@ -58,11 +58,6 @@ class TokenRow(NamedTuple):
     last_used: datetime | None
 
 
-def matches_glob(name: str, glob: str) -> bool:
-    pattern = re.escape(glob).replace(r"\*\*", ".*").replace(r"\*", "[^/]*")
-    return re.fullmatch(pattern, name) is not None
-
-
 class Tokens:
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -71,7 +66,7 @@ class Tokens:
         """Make a token; returns the secret, which is nowhere else."""
         listed = list(globs)
         for glob in listed:
-            if not _GLOB.fullmatch(glob):
+            if not is_repository_glob(glob):
                 raise InvalidInput(f"Not a glob of repositories: {printable(glob)}", param="repositories")
         if not listed or role not in ROLES:
             raise InvalidInput("A token has globs of repositories and a role", param="repositories")
