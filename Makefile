@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Without .pyc files the server takes twice as long to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types bench bench-check soak soak-calls conformance model wheel bundle clean
+.PHONY: demo team-demo test lint types bench bench-check soak soak-calls conformance model wheel bundle lint-packaging clean
 
 $(VENV)/ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.12"; exit 1; }
@@ -18,6 +18,10 @@ $(VENV)/ready: pyproject.toml
 
 demo: $(VENV)/ready
 	@$(BIN)/cairn demo
+
+# A PostgreSQL, a worker, two nodes and three repositories, asked by a real client; then a node is killed.
+team-demo: $(VENV)/ready
+	@$(BIN)/python -m tests.team.demo
 
 test: lint types bench-check
 	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
@@ -74,6 +78,14 @@ wheel: $(VENV)/ready
 bundle: $(VENV)/ready
 	@$(BIN)/python packaging/generate.py
 	@$(BIN)/python packaging/generate.py --bundle dist/cairn.mcpb
+
+# What `make test` says of packaging/team, said again by the schemas of Kubernetes and by systemd itself.
+UNITS := .conformance/units
+lint-packaging:
+	@$(PYTHON) -m venv .conformance/kubernetes && .conformance/kubernetes/bin/pip install -qq kubernetes-validate
+	@.conformance/kubernetes/bin/kubernetes-validate --strict packaging/team/kubernetes.yaml
+	@mkdir -p $(UNITS) && sed 's#/usr/local/bin/cairn#/bin/true#' packaging/team/cairn-team@.service > $(UNITS)/cairn-team@.service
+	@for role in up node work; do systemd-analyze verify $(UNITS)/cairn-team@$$role.service || exit 1; done
 
 clean:
 	rm -rf $(VENV) .conformance dist build

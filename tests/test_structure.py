@@ -39,8 +39,9 @@ OWNERS = {
         },
         r"\bsqlite3\b",
     ),
+    "speak to PostgreSQL": ({"team/database.py", "team/notebook.py"}, r"\bpsycopg\b"),
     "catch everything": (
-        {"tools/__init__.py", "serve/mcp.py", "store/lexical.py"},
+        {"tools/__init__.py", "serve/mcp.py", "store/lexical.py", "team/service.py"},
         r"except\s*:|except\s+\(?(Base)?Exception\b",
     ),
     "evaluate text": (set(), r"\b(eval|exec)\(|\bpickle\b|\bmarshal\b"),
@@ -109,6 +110,7 @@ KEPT_FOR_GOOD = {
     "paths.py:_patterns": "one a choice of settings, sixty-four at most",
     "resolve/rules.py:rules_of": "one a language",
     "source/process.py:_running": "the children that run now",
+    "team/offered.py:_declared": "the tool that a team server adds",
     "tools/__init__.py:_declared": "the tools",
 }
 """What a module holds on to, and why content cannot stretch it. What content can stretch is a Cache or a Memo."""

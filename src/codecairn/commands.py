@@ -31,5 +31,6 @@ COMMANDS = {
     "state": "Take what is indexed to another clone of the repository, as one file.",
     "status": "Say whether a project is indexed, how much of it, and how fresh.",
     "symbol": "Print the definition of a name with its source.",
+    "team": "Serve many repositories to a team, on PostgreSQL.",
     "unlink": "Undo a link to another project.",
 }

@@ -6,6 +6,9 @@ CAIRN_TOKEN         the bearer token that HTTP clients must present
 CAIRN_HOME          where data is kept (default: the user's data directory)
 CAIRN_BLOCK         further names or paths never to read, as comma-separated patterns (secrets.*,*.kdbx,deploy/keys)
 CAIRN_GIT_TIMEOUT   seconds one git command may take (30)
+CAIRN_TEAM, CAIRN_TEAM_TOKEN
+                    a team server, and the token it knows you by: a project is taken from it before it is indexed here
+CAIRN_DATABASE      the PostgreSQL of the team server, as a URL (cairn team; default: one that it starts itself)
 CAIRN_EMBEDDINGS    what makes vectors: `builtin` (the default), `off`, or a folder with an ONNX model
 CAIRN_EMBEDDINGS_URL, CAIRN_EMBEDDINGS_MODEL, CAIRN_EMBEDDINGS_KEY
                     or an OpenAI-compatible endpoint, the model to ask it for, and its key
@@ -48,6 +51,14 @@ class Embeddings:
 
 
 @dataclass(frozen=True)
+class TeamAccess:
+    """The team server to take what is indexed from; none where the URL is empty."""
+
+    url: str = ""
+    token: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True)
 class Settings:
     """What the command line and the environment asked for."""
 
@@ -61,6 +72,7 @@ class Settings:
     blocked: tuple[str, ...] = ()
     git_timeout: float = GIT_TIMEOUT_S
     embeddings: Embeddings = Embeddings()
+    team: TeamAccess = TeamAccess()
     answers: Literal["auto", "text", "both"] = "auto"
     """Whether clients get an answer's text alone, or its structured value too; by default as each was seen to need."""
     worktrees: bool = False
@@ -92,6 +104,7 @@ def load(
         blocked=tuple(part.strip() for part in env.get("CAIRN_BLOCK", "").split(",") if part.strip()),
         git_timeout=_seconds(env.get("CAIRN_GIT_TIMEOUT")),
         embeddings=_embeddings(env),
+        team=TeamAccess(env.get("CAIRN_TEAM", "").strip().rstrip("/"), env.get("CAIRN_TEAM_TOKEN", "").strip()),
         answers=answers,
         worktrees=worktrees,
         local=local,
@@ -126,6 +139,15 @@ def child_environment() -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.upper().startswith("GIT_") or name.upper() in _KEPT_GIT_VARIABLES
     }
+
+
+def team_database() -> str | None:
+    return os.environ.get("CAIRN_DATABASE") or None
+
+
+def git_transport() -> dict[str, str]:
+    """How the account that runs a worker reaches its forge."""
+    return {name: os.environ[name] for name in ("GIT_SSH_COMMAND", "GIT_SSL_CAINFO") if name in os.environ}
 
 
 def _folder_or_root(ask: Callable[[], Path]) -> Path:

@@ -13,7 +13,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -54,6 +54,10 @@ class Project:
     settings: Settings = field(default_factory=Settings)
     on_use: Callable[[ProjectIndex], None] | None = None
     """Called with each index that somebody asks about."""
+    repository: str = ""
+    """The name by which callers know it, where it is a replica that a team server keeps."""
+    is_behind: Callable[[], bool] | None = None
+    """Tells of a replica whether more is published than it shows."""
 
     @cached_property
     def git(self) -> Git:
@@ -94,6 +98,9 @@ class Project:
         home, embeddings = lambda: data_folder(settings), settings.embeddings
         index = ProjectIndex(self.root, self.git, self.guard, home, embeddings, IMPORTERS)
         index.on_use = self.on_use or index.on_use
+        index.source = replace(index.source, is_behind=self.is_behind)
+        if settings.team.url and not self.repository:
+            index.before_first_run = lambda: _take_from_team(index, settings)
         return index
 
     @cached_property
@@ -119,6 +126,11 @@ class Project:
     @property
     def name(self) -> str:
         return self.root.name
+
+    @property
+    def identity(self) -> str:
+        """The same on every machine that has the project for the same callers."""
+        return self.repository or ascii(str(self.root))
 
     @property
     def is_engaged(self) -> bool:
@@ -150,6 +162,8 @@ class Projects:
 
     The latest stay open, with those that are watched, written or leased; the others are closed when the last call that
     uses one has ended. While one still does, the same handles are found again: there are never two for one root."""
+
+    most_open = MOST_OPEN
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -207,7 +221,7 @@ class Projects:
         with self._lock:
             project = self._alive.get(root)
             if project is None:
-                project = self._alive[root] = Project(root, self.settings, self.on_use)
+                project = self._alive[root] = self._make(root)
             self._open[root] = project
             self._open.move_to_end(root)
             idle = self._take_idle()
@@ -215,9 +229,12 @@ class Projects:
             each.close_when_unused()
         return project
 
+    def _make(self, root: Path) -> Project:
+        return Project(root, self.settings, self.on_use)
+
     def _take_idle(self) -> list[Project]:
         """Those beyond the most, used longest ago first, that nothing goes on in."""
-        beyond = len(self._open) - MOST_OPEN
+        beyond = len(self._open) - self.most_open
         idle = [root for root, each in islice(self._open.items(), max(0, len(self._open) - 1)) if not each.is_engaged]
         return [self._open.pop(root) for root in idle[: max(0, beyond)]]
 
@@ -264,6 +281,12 @@ def _recount_importers(before: View, after: View, changed: Collection[str], canc
     from codecairn.resolve.file_imports import recount_importers  # noqa: PLC0415 - as above
 
     return recount_importers(before, after, changed, cancel)
+
+
+def _take_from_team(index: ProjectIndex, settings: Settings) -> None:
+    from codecairn.index.team_state import take_team_state  # noqa: PLC0415 - for who has a team server
+
+    take_team_state(index, settings.team, Cancel())
 
 
 IMPORTERS = Importers(_count_importers, _recount_importers)

@@ -61,6 +61,8 @@ class ProjectIndex:
         """Why nobody keeps it up, where that has to be said."""
         self.looks_again_at = 0.0
         """By the monotonic clock: until then comparing the files with the index would cost too much."""
+        self.before_first_run: Callable[[], None] | None = None
+        """Called once, before anything is indexed: a team server may have it already."""
         self._home = home
         self._embeddings = embeddings
         self._importers = importers
@@ -149,8 +151,6 @@ class ProjectIndex:
         """The process that writes the index at this moment."""
         return self.lock.owner()
 
-    # Reading.
-
     def open_index(self) -> OpenIndex | None:
         """The stores in use, or None where nothing was ever indexed here. A rebuild by anyone is noticed."""
         epoch = folders.current_epoch(self.folder)
@@ -191,18 +191,12 @@ class ProjectIndex:
             store.close()
         return has_database, _succeeds(lambda: Lexical(epoch / "lexical").searcher())
 
-    # Writing.
-
     def index(
-        self,
-        options: Options,
-        *,
-        force: bool,
-        cancel: Cancel,
-        progress: Progress = ignore_progress,
+        self, options: Options, *, force: bool, cancel: Cancel, progress: Progress = ignore_progress,
         ref: Tip | None = None,
-    ) -> Report:
+    ) -> Report:  # fmt: skip
         """An explicit run: of the working tree, or of a ref."""
+        self._prepare()
         asked = Activity(options, True, cancel, ref=ref, force=force)
         while (under_way := self._begin(asked)) is not asked:
             if under_way.explicit:
@@ -234,11 +228,17 @@ class ProjectIndex:
     def update(self, paths: set[str] | None, *, patience: float = _BACKGROUND_PATIENCE_S) -> Report | None:
         """A run of the server's own, with the options of the last: of everything, or of some paths. None where another
         one is under way."""
+        self._prepare()
         options, is_whole = self._last_options()
         asked = Activity(options, False, Cancel(), paths=paths if is_whole else None)
         if asked.paths is not None and not asked.paths:
             return Report()
         return self._perform(asked, patience) if self._begin(asked) is asked else None
+
+    def _prepare(self) -> None:
+        prepare, self.before_first_run = self.before_first_run, None
+        if prepare is not None:
+            prepare()
 
     def _last_options(self) -> tuple[Options, bool]:
         """How the checkout was last indexed, and whether it ever was to the end."""

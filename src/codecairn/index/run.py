@@ -45,6 +45,9 @@ class Source:
     root: Path
     git: Git
     guard: Guard
+    is_behind: Callable[[], bool] | None = None
+    """Tells of a replica that a team server keeps whether more is published than it shows. Nobody else writes its
+    files: they change with HEAD, and not otherwise. None where files are their user's."""
 
     def head(self, cancel: Cancel) -> str:
         """The commit that is checked out; empty where there is none."""

@@ -134,7 +134,8 @@ def _standing_of_ref(index: ProjectIndex, asked: str, cancel: Cancel) -> IndexSt
     if lacking:
         lack = f"{number_of(lacking, 'file')} of {printable(asked)} could not be read: not in this clone"
         warnings = [*warnings, lack]
-    freshness: Freshness = "fresh" if tip == layer.head else "stale"
+    is_behind = index.source.is_behind is not None and index.source.is_behind()
+    freshness: Freshness = "fresh" if tip == layer.head and not is_behind else "stale"
     return IndexStatus(
         freshness, "ready", "compatible", layer.name, opened, layer, warnings, lacks_files=bool(lacking)
     )  # fmt: skip
@@ -187,8 +188,9 @@ def _unusable(index: ProjectIndex, error: IndexIncompatible, ref: str) -> IndexS
 
 def _compare(index: ProjectIndex, opened: OpenIndex, layer: Layer, cancel: Cancel) -> tuple[bool, list[str]]:
     """Whether it is fresh, and what to say where that is not known."""
-    if index.is_watching:
-        return layer.head == index.source.head(cancel), []
+    behind = index.source.is_behind
+    if index.is_watching or behind is not None:
+        return layer.head == index.source.head(cancel) and not (behind and behind()), []
     began = time.monotonic()
     if began < index.looks_again_at:
         return False, [_NOT_LOOKED_AT]

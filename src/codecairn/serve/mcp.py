@@ -23,7 +23,7 @@ from codecairn.connection import Connection
 from codecairn.greeting.answer_form import Client, answers_for
 from codecairn.serve import Service
 from codecairn.serve.jsonrpc import INVALID_PARAMS, advertisement, tool_result, unknown_tool
-from codecairn.serve.resources import Context, ResourceHandlers
+from codecairn.serve.resources import Asking, Context, ResourceHandlers
 from codecairn.tools import Answers, Call
 
 log = logging.getLogger("codecairn.mcp")
@@ -51,7 +51,10 @@ _ROOTS_TIMEOUT_S = 3.0
 ConnectionOf = Callable[[Context], Connection]
 
 
-def build(service: Service, connection_of: ConnectionOf, door: str) -> Server[Any]:
+def build(
+    service: Service, connection_of: ConnectionOf, door: str, instructions: str = INSTRUCTIONS,
+    shelf_of: Callable[[Asking], ResourceHandlers] = ResourceHandlers,
+) -> Server[Any]:  # fmt: skip
     """A low-level server; one instance serves any number of connections."""
     roots = _ClientRoots(service)
 
@@ -93,12 +96,12 @@ def build(service: Service, connection_of: ConnectionOf, door: str) -> Server[An
         await roots.ask(ctx, connection)
         return await service.answer(method, work, connection, door)
 
-    shelf = ResourceHandlers(asking)
+    shelf = shelf_of(asking)
     server: Server[Any] = Server(
         "codecairn",
         version=__version__,
         title="Cairn",
-        instructions=INSTRUCTIONS,
+        instructions=instructions,
         on_list_tools=list_tools,
         on_list_resources=shelf.list_resources,
         on_list_resource_templates=shelf.list_templates,

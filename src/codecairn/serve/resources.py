@@ -72,7 +72,11 @@ class ResourceHandlers:
         try:
             return await self._inquire(ctx, method, work)
         except CairnError as error:
-            raise _fault(ctx, error, data) from error
+            raise self.fault(ctx, error, data) from error
+
+    @staticmethod
+    def fault(ctx: Context, error: CairnError, data: dict[str, str]) -> MCPError:
+        return _fault(ctx, error, data)
 
 
 def _fault(ctx: Context, error: CairnError, data: dict[str, str]) -> MCPError:

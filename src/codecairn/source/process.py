@@ -19,6 +19,8 @@ from codecairn.cancel import Cancel
 from codecairn.errors import Cancelled, TimedOut
 
 Child = subprocess.Popen[bytes]
+ProgramFailed = subprocess.SubprocessError
+"""Raised by packages that start a program of their own."""
 
 _CHUNK = 1 << 16
 # A process group of its own, so that what a program starts can be stopped with it.

@@ -201,6 +201,20 @@ class IndexStore:
         with self.reading() as database:
             return [row for each in contents.items() for row in database.execute(ask, each)]
 
+    def keys(self) -> set[int]:
+        """Every version that is whole, whether or not a manifest names it."""
+        with self.reading() as database:
+            return {row[0] for row in database.execute(f"SELECT id FROM file WHERE {SEALED}")}  # noqa: S608
+
+    def named_by_refs(self, names: Iterable[str]) -> dict[int, bool]:
+        """The versions that these refs name themselves, and whether each was first read for a branch."""
+        ask = (
+            "SELECT file.id, on_branch FROM layer JOIN manifest ON manifest.layer = layer.id "
+            "JOIN file ON file.id = manifest.file WHERE layer.root = '' AND layer.name = ?"
+        )
+        with self.reading() as database:
+            return {row[0]: bool(row[1]) for name in names for row in database.execute(ask, (name,))}
+
     def totals(self, layer: int) -> Totals:
         with self.reading() as database:
             files = database.execute("SELECT count(*) FROM manifest WHERE layer = ?", (layer,)).fetchone()[0]

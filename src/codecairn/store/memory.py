@@ -17,7 +17,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,6 +110,12 @@ class Memory:
             ((count, last_used),) = database.execute(statement, (identity, now)).fetchall()
             self._usage = {**self._usage, identity: Usage(count, last_used)}
             return self._usage[identity]
+
+    def set_usage(self, counts: Iterable[tuple[str, int, str]]) -> None:
+        """Take counts that are kept elsewhere, for many machines."""
+        with self.writing() as database:
+            database.executemany("INSERT OR REPLACE INTO usage (id, count, last_used) VALUES (?, ?, ?)", list(counts))
+        self._seen = None
 
     def usage(self) -> dict[str, Usage]:
         """Every count; the dict is never changed after it is returned."""

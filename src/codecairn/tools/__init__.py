@@ -274,7 +274,7 @@ def _cursors(tool: Tool, call: Call, given: dict[str, Any]) -> Cursors:
     others = {name: value for name, value in given.items() if name not in ("ref", tool.root_param)}
     is_about_a_ref = "ref" in given or given.get("head_ref", "none") is None
     ref = call.ref_for(project, given.get("ref")) if is_about_a_ref else None
-    return Cursors.of(tool.name, ascii(str(project.root)), ref, others)
+    return Cursors.of(tool.name, project.identity, ref, others)
 
 
 def _form(tool: Tool, call: Call, wanted: str | None, params: Mapping[str, Any]) -> AnswerForm:

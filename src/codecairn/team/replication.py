@@ -1,0 +1,197 @@
+"""A node's replicas: kept at what is published, for the repositories that belong to the node.
+
+The loop renews the directory, sends the heartbeat, and brings one replica after another to its publication; it is woken
+by notifications and looks by itself every second. The heartbeat has a thread of its own: a node that indexes for a
+minute is not dead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from functools import partial
+from pathlib import Path
+
+from codecairn.cancel import Cancel
+from codecairn.config import Settings
+from codecairn.errors import CairnError
+from codecairn.project import Project, Projects
+from codecairn.team import nodes, notebook, repositories
+from codecairn.team.audit import Audit
+from codecairn.team.clones import Clone, Clones
+from codecairn.team.database import Bell, RecordUnavailable
+from codecairn.team.directory import Directory
+from codecairn.team.record import Record
+from codecairn.team.repositories import TeamRepository
+
+log = logging.getLogger("codecairn.team")
+
+_LOOK_S = 1.0
+_LOCK_PATIENCE_S = 0.2
+_MOST_OPEN = 64
+_TOKENS_NOTED_S = 60.0
+
+
+class Replicas(Projects):
+    """The projects that a node answers from: its clones, each known by its repository's name."""
+
+    most_open = _MOST_OPEN
+
+    def __init__(self, clones: Clones, directory: Directory, settings: Settings) -> None:
+        super().__init__(settings)
+        self.clones = clones
+        self._directory = directory
+        self._named: dict[Path, TeamRepository] = {}
+        self.ready: dict[int, int] = {}
+        """The generation of each repository that this node has ready."""
+
+    def project_of(self, repository: TeamRepository) -> Project:
+        root = self.clones.at(repository).root
+        self._named[root] = repository
+        return self.open(root)
+
+    def _make(self, root: Path) -> Project:
+        repository = self._named[root]
+        behind = partial(self._is_behind, repository.name, repository.id)
+        return Project(root, self.settings, self.on_use, repository=repository.name, is_behind=behind)
+
+    def _is_behind(self, name: str, number: int) -> bool:
+        """Whether more is published than is ready here, or nobody could be asked for a while."""
+        published = self._directory.state.repositories.get(name)
+        return self._directory.is_silent or published is None or published.generation != self.ready.get(number)
+
+
+class Replication:
+    def __init__(
+        self, node: str, url: str, record: Record, replicas: Replicas, directory: Directory, audit: Audit
+    ) -> None:
+        self.node, self.url = node, url
+        self._record, self._replicas, self._directory, self._audit = record, replicas, directory, audit
+        self._bell = Bell(record.database.url, [repositories.CHANGED, nodes.CHANGED, notebook.CHANGED], _LOOK_S)
+        self._read: dict[int, int] = {}
+        """How far the memory of each repository was replayed."""
+        self._compared: set[int] = set()
+        """Repositories whose memory on this disk was compared with the record since the start: a restored record, or a
+        crash amid a call, leaves discoveries here that nobody recorded."""
+        self._heads: dict[int, tuple[int, int]] = {}
+        self._noted_tokens = time.monotonic()
+        self._threads: list[threading.Thread] = []
+        self.failures: dict[str, str] = {}
+
+    def start(self) -> None:
+        for work in (self._beat, self._follow):
+            thread = threading.Thread(target=work, name=f"cairn-{work.__name__}", daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def close(self) -> None:
+        self._bell.close()
+        for each in self._threads:
+            each.join(5.0)
+        with contextlib.suppress(CairnError):
+            self._record.nodes.leave(self.node)
+
+    def _beat(self) -> None:
+        while not self._bell.is_closed:
+            try:
+                self._record.nodes.beat(self.node, self.url)
+                self._directory.refresh()
+                self._audit.flush()
+                self._note_tokens()
+            except CairnError as error:
+                log.warning("the record does not answer: %s", error.message)
+            self._bell.pause(nodes.HEARTBEAT_S)
+
+    def _note_tokens(self) -> None:
+        now = time.monotonic()
+        if now - self._noted_tokens > _TOKENS_NOTED_S:
+            self._record.tokens.note_use(self._directory.used_tokens(now - self._noted_tokens))
+            self._record.nodes.forget_dead()
+            self._noted_tokens = now
+
+    def _follow(self) -> None:
+        while self._bell.wait():
+            with contextlib.suppress(RecordUnavailable):
+                self.catch_up()
+
+    def catch_up(self) -> None:
+        """Bring every replica of this node to its publication, and its memory to the last event."""
+        state = self._directory.refresh()
+        heads = self._record.notebook.heads()
+        for each in sorted(state.repositories.values(), key=lambda one: one.id in self._replicas.ready):
+            if self._bell.is_closed:
+                return
+            is_mine = self.node in state.owners(each)
+            if is_mine and each.generation and self._replicas.ready.get(each.id) != each.generation:
+                self._attempt(each)
+            elif not is_mine and self._is_spare(each):
+                self._drop(each)
+            if each.id in self._replicas.ready and heads.get(each.id) != self._heads.get(each.id):
+                self._replay(each)
+                self._heads[each.id] = heads[each.id]
+        self._replicas.clones.forget({each.id for each in state.repositories.values()})
+
+    def _is_spare(self, repository: TeamRepository) -> bool:
+        """Whether this node has a replica that is another's, and every owner has it ready."""
+        if repository.id not in self._replicas.ready:
+            return False
+        state = self._directory.state
+        return set(state.owners(repository)) <= state.replicas.get(repository.id, {}).keys()
+
+    def _drop(self, repository: TeamRepository) -> None:
+        del self._replicas.ready[repository.id]
+        self._record.nodes.drop_replica(self.node, repository.id)
+
+    def _attempt(self, repository: TeamRepository) -> None:
+        try:
+            self._replicate(repository)
+            self.failures.pop(repository.name, None)
+        except RecordUnavailable:
+            raise
+        except CairnError as error:
+            self.failures[repository.name] = error.message
+            log.warning("%s cannot be replicated: %s", repository.name, error.message)
+
+    def _replicate(self, repository: TeamRepository) -> None:
+        clone = self._replicas.clones.at(repository)
+        with clone.holding("replicating", _LOCK_PATIENCE_S) as had:
+            if had:
+                self._bring_up(clone, repository)
+
+    def _bring_up(self, clone: Clone, repository: TeamRepository) -> None:
+        cancel, began = Cancel(), time.monotonic()
+        current = self._record.repositories.get(repository.id)
+        refs = self._record.repositories.refs(repository.id)
+        if current is None or not refs:
+            return
+        clone.show(current.default_branch, refs, cancel)
+        project = self._replicas.project_of(repository)
+        taken = clone.take_versions(project, self._record.versions, refs, cancel)
+        parsed = clone.index(project, current.default_branch, refs, cancel)
+        self._replay(repository)
+        self._replicas.ready[repository.id] = current.generation
+        self._record.nodes.note_replica(self.node, repository.id, current.generation)
+        log.info(
+            "%s is ready: %d versions taken, %d files parsed, %.2f s", repository.name, taken, parsed,
+            time.monotonic() - began,
+        )  # fmt: skip
+
+    def _replay(self, repository: TeamRepository) -> None:
+        """Bring the memory that the tools read to the last event of the record, and its counts of uses."""
+        project = self._replicas.project_of(repository)
+        events = self._record.notebook.since(repository.id, self._read.get(repository.id, 0))
+        if repository.id not in self._compared:
+            recorded = {event.discovery for event in events}
+            for row in project.discoveries.all():
+                if row.id not in recorded:
+                    project.discoveries.remove(row.id)
+            self._compared.add(repository.id)
+        for event in events:
+            if event.row is not None:
+                project.discoveries.put([event.row])
+            else:
+                project.discoveries.remove(event.discovery)
+            self._read[repository.id] = event.number
+        project.memory.set_usage(self._record.notebook.uses(repository.id))

@@ -1,0 +1,374 @@
+"""A node's answers: who may ask, which repositories a call is about, and which node has them.
+
+One repository: the call is answered here if the replica is here, else passed on once to a node that has it. Many: each
+node is asked for its own, and what comes back is merged; a node that does not answer is tried again at the second
+owner, then named in the warnings of an answer that says `partial`.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from msgspec import structs
+
+from codecairn.cancel import Cancel
+from codecairn.clock import timestamp
+from codecairn.connection import Connection, Connections
+from codecairn.context import prompts, resources
+from codecairn.errors import CairnError, Denied, InvalidInput, NotReady, ProjectNotFound
+from codecairn.paths import printable
+from codecairn.project import Project, Projects
+from codecairn.store import folders
+from codecairn.store.discoveries import DiscoveryRow
+from codecairn.team.archives import Archives
+from codecairn.team.audit import Audit, AuditRow
+from codecairn.team.directory import Directory
+from codecairn.team.merging import Parts, merge
+from codecairn.team.notebook import Notebook
+from codecairn.team.offered import FANNED, UNBOUND, WRITING, ListedRepository, RepositoryList
+from codecairn.team.peers import (
+    NodeQuestion,
+    NodeSilent,
+    Peers,
+    WireReply,
+    error_of,
+    tool_reply,
+    wire_error,
+    wire_reply,
+)
+from codecairn.team.replication import Replicas
+from codecairn.team.replies import is_absence, not_ready, project_in, refusal, rename_root
+from codecairn.team.repositories import TeamRepository
+from codecairn.team.tokens import Caller
+from codecairn.tools import Answers, Call, Registry, Tool
+from codecairn.tools.families import FAMILIES, AnswerForm, ToolReply
+
+log = logging.getLogger("codecairn.team")
+
+_REMEMBERING = frozenset({"remember", "forget"})
+_MOST_AT_ONCE = 8
+_MOST_FANNED = 1000
+Report = Callable[[float, float | None, str | None], None]
+
+
+class OneProject(Projects):
+    """The projects of a call about one repository: that one. No tool can reach another through it."""
+
+    def __init__(self, project: Project) -> None:
+        self.settings = project.settings
+        self._project = project
+
+    def current(self, client_roots: Iterable[Path] = ()) -> Project:
+        del client_roots
+        return self._project
+
+    def project_at(self, path: str, *, param: str) -> Project:
+        if path == self._project.repository:
+            return self._project
+        raise ProjectNotFound(f"No repository {printable(path)}", param=param, remedy="Give `project` instead.")
+
+
+@dataclass(frozen=True)
+class TeamCall:
+    """One question of one caller."""
+
+    tool: Tool
+    arguments: Any
+    caller: Caller
+    answers: Answers
+    request: str
+    door: str = "http"
+    report: Report | None = None
+    cancel: Cancel = field(default_factory=Cancel)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        return self.arguments if isinstance(self.arguments, dict) else {}
+
+
+class TeamAnswers:
+    def __init__(
+        self, node: str, inner: Registry, directory: Directory, replicas: Replicas, notebook: Notebook, audit: Audit,
+        peers: Peers, archives: Archives,
+    ) -> None:  # fmt: skip
+        self.node, self.inner = node, inner
+        self._directory, self._replicas, self._notebook = directory, replicas, notebook
+        self._audit, self._peers, self._archives = audit, peers, archives
+        self._limits = Connections()
+        self._pool = ThreadPoolExecutor(_MOST_AT_ONCE, "cairn-fan-out")
+
+    # A caller's question.
+
+    def answer(self, call: TeamCall) -> ToolReply:
+        """Answer a tool call, whatever comes of it; it is audited before anybody reads the answer."""
+        began = time.perf_counter()
+        about = ""
+        try:
+            self._allow(call)
+            about, reply = self._choose(call)
+        except CairnError as error:
+            reply = refusal(call.tool, call.answers, error)
+        except Exception as error:  # the edge of a node: a bug is logged and said, and the caller is told no more
+            log.exception("%s failed, request %s", call.tool.name, call.request)
+            reply = refusal(call.tool, call.answers, CairnError(f"{type(error).__name__} in request {call.request}"))
+        self._note(call, about, reply, (time.perf_counter() - began) * 1000)
+        return reply
+
+    def _allow(self, call: TeamCall) -> None:
+        tool = call.tool
+        if tool.per_minute is not None:
+            self._limits.get(f"token:{call.caller.id}").count(tool.name, tool.per_minute)
+
+    def _choose(self, call: TeamCall) -> tuple[str, ToolReply]:
+        if call.tool.name == "list_repositories":
+            return "", self._list(call)
+        given = dict(call.given)
+        several, project = given.pop("repositories", None), project_in(call.tool, given)
+        call = replace(call, arguments=given if isinstance(call.arguments, dict) else call.arguments)
+        is_many = call.tool.name in FANNED and project is None
+        if several is not None and not is_many:
+            reason = "not beside project, and only on " + ", ".join(sorted(FANNED))
+            raise InvalidInput(f"repositories: {reason}", param="repositories", reason=reason)
+        if is_many and (several is not None or len(self._directory.state.readable(call.caller)) != 1):
+            return str(several or "**"), self._ask_many(call, several or "**")
+        if call.tool.name in UNBOUND:
+            return "", self._run(call, OneProject(Project(Path())))
+        repository = self._directory.state.find(call.caller, project)
+        if call.tool.name in WRITING and not call.caller.may_write(repository.name):
+            raise Denied(f"{call.tool.name} is for writers; you read here", remedy="Ask for a writer's token.")
+        return repository.name, self._ask_one(call, repository)
+
+    def _list(self, call: TeamCall) -> ToolReply:
+        glob, state = call.given.get("glob", "**"), self._directory.state
+        if not isinstance(glob, str):
+            raise InvalidInput("glob: expected a text", param="glob")
+        rows = [
+            ListedRepository(
+                repository=each.name, default_branch=each.default_branch, state=each.state,
+                nodes_ready=len(state.holders(each)),
+            )
+            for each in state.readable(call.caller, glob)
+        ]  # fmt: skip
+        value = RepositoryList(repositories=rows, total=len(rows), metadata={})
+        form = AnswerForm({}, printer=call.tool.reading if call.answers != "json" else None)
+        return FAMILIES[call.tool.family].success(value, form)
+
+    def _ask_one(self, call: TeamCall, repository: TeamRepository) -> ToolReply:
+        holders = self._directory.state.holders(repository)
+        for node in sorted(holders, key=lambda each: each != self.node):
+            try:
+                return tool_reply(self._ask_node(node, call, [repository])[0])
+            except NodeSilent as error:
+                log.warning("%s", error.message)
+        raise not_ready(repository)
+
+    def _ask_node(self, node: str, call: TeamCall, repositories: list[TeamRepository]) -> list[WireReply]:
+        if node == self.node:
+            return [wire_reply(each.name, self._run_here(call, each)) for each in repositories]
+        known = self._directory.state.nodes.get(node)
+        if known is None:
+            raise NodeSilent(f"The node {node} is gone")
+        question = NodeQuestion(
+            kind="call", name=call.tool.name, arguments=call.arguments, caller=call.caller, answers=call.answers,
+            repositories=[each.name for each in repositories], request=call.request,
+        )  # fmt: skip
+        return self._peers.ask(known.url, question)
+
+    def _ask_many(self, call: TeamCall, glob: str) -> ToolReply:
+        if not isinstance(glob, str):
+            raise InvalidInput("repositories: expected a text", param="repositories")
+        if call.given.get("cursor") is not None:
+            raise InvalidInput("cursor: pages are of one repository", param="cursor", remedy="Give `project` too.")
+        state = self._directory.state
+        wanted = state.readable(call.caller, glob)[:_MOST_FANNED]
+        if not wanted:
+            raise ProjectNotFound(f"No repository matches {printable(glob)}", param="repositories")
+        replies, silent = self._gather(call, wanted)
+        return self._merge(call, replies, silent)
+
+    def _gather(self, call: TeamCall, wanted: list[TeamRepository]) -> tuple[dict[str, ToolReply], dict[str, str]]:
+        """The answers by repository, and why each of the others has none. Whoever does not answer is passed over."""
+        state, replies, silent = self._directory.state, dict[str, ToolReply](), dict[str, str]()
+        turns = {each.name: sorted(state.holders(each), key=lambda node: node != self.node) for each in wanted}
+        left = wanted
+        while left:
+            groups: dict[str, list[TeamRepository]] = {}
+            for each in left:
+                if turns[each.name]:
+                    groups.setdefault(turns[each.name].pop(0), []).append(each)
+                else:
+                    silent.setdefault(each.name, "not ready on any node")
+            asked = {node: self._pool.submit(self._ask_node, node, call, group) for node, group in groups.items()}
+            left = []
+            for node, answer in asked.items():
+                try:
+                    replies |= {each.repository: tool_reply(each) for each in answer.result()}
+                except NodeSilent:
+                    left += groups[node]
+                    silent |= {each.name: f"node {node} does not answer" for each in groups[node]}
+        return replies, {name: why for name, why in silent.items() if name not in replies}
+
+    def _merge(self, call: TeamCall, replies: Mapping[str, ToolReply], silent: Mapping[str, str]) -> ToolReply:
+        """One answer of many. A repository that has no such symbol adds nothing; if all of them fail, the first says
+        why."""
+        found = {name: each.value for name, each in sorted(replies.items()) if each.error is None}
+        failed = {name: each for name, each in sorted(replies.items()) if each.error is not None}
+        if not found and failed:
+            return next(iter(failed.values()))
+        if not found:
+            raise NotReady(
+                "None of these repositories is ready", details=[f"{name}: {why}" for name, why in silent.items()]
+            )
+        broken = {
+            name: each.error.message for name, each in failed.items() if each.error and not is_absence(each.error)
+        }
+        warnings = [f"{name} was not searched: {why}" for name, why in {**silent, **broken}.items()]
+        parts = Parts(found, len(failed) - len(broken), warnings, is_partial=bool(silent or broken))
+        return merge(call.tool, parts, call.given, call.answers)
+
+    # Another node's question, and what is answered here.
+
+    def answer_node(self, question: NodeQuestion) -> list[WireReply]:
+        """Answer a question that another node passes on, about repositories that are ready here."""
+        state = self._directory.state
+        return [self._answer_for_node(question, state.find(question.caller, name)) for name in question.repositories]
+
+    def _answer_for_node(self, question: NodeQuestion, repository: TeamRepository) -> WireReply:
+        if question.kind != "call":
+            return self._page_for_node(question, repository)
+        call = TeamCall(
+            self.inner.tools[question.name], question.arguments, question.caller, question.answers, question.request
+        )
+        try:
+            return wire_reply(repository.name, self._run_here(call, repository))
+        except CairnError as error:
+            return wire_reply(repository.name, refusal(call.tool, call.answers, error))
+
+    def _page_for_node(self, question: NodeQuestion, repository: TeamRepository) -> WireReply:
+        try:
+            text = self._page_here(question.kind, question.name, question.arguments, repository)
+        except CairnError as error:
+            return WireReply(repository=repository.name, error=wire_error(error))
+        return WireReply(repository=repository.name, text=text)
+
+    def _run_here(self, call: TeamCall, repository: TeamRepository) -> ToolReply:
+        if repository.id not in self._replicas.ready:
+            return refusal(call.tool, call.answers, not_ready(repository))
+        project = self._replicas.project_of(repository)
+        before = project.discoveries.all() if call.tool.name in _REMEMBERING else []
+        reply = rename_root(self._run(call, OneProject(project)), str(project.root), repository.name)
+        if reply.error is not None:
+            return reply
+        if call.tool.name == "usage_track" and "usageCount" in reply.value:
+            return self._share_use(repository, project, reply)
+        if call.tool.name in _REMEMBERING:
+            self._share(call, repository, project, reply, before)
+        return reply
+
+    def _run(self, call: TeamCall, projects: Projects) -> ToolReply:
+        connection = Connection(f"request:{call.request}", lasts=False)
+        local = Call(
+            projects, connection, self.inner, call.door, cancel=call.cancel, report=call.report, answers=call.answers
+        )
+        tool = replace(self.inner.tools[call.tool.name], per_minute=None)
+        return self.inner.call(tool, local, call.arguments)
+
+    def _share(
+        self, call: TeamCall, repository: TeamRepository, project: Project, reply: ToolReply, before: list[DiscoveryRow]
+    ) -> None:
+        """Record for all nodes what a call has written here; where that cannot be done, it is undone."""
+        identity = reply.value["discovery"]["id"] if call.tool.name == "remember" else reply.value["id"]
+        row = project.discoveries.get(identity)
+        if row is not None:
+            row = structs.replace(row, session=call.caller.name)
+            project.discoveries.put([row])
+        try:
+            self._notebook.write(repository.id, identity, row, call.caller.name)
+        except CairnError:
+            project.discoveries.remove(identity)
+            project.discoveries.put([each for each in before if each.id == identity])
+            raise
+
+    def _share_use(self, repository: TeamRepository, project: Project, reply: ToolReply) -> ToolReply:
+        count, last = self._notebook.count_use(repository.id, reply.value["id"], reply.value["lastUsedAt"])
+        project.memory.set_usage([(reply.value["id"], count, last)])
+        value = {**reply.value, "usageCount": count, "lastUsedAt": last}
+        return replace(reply, value=value, structured={**reply.structured, "usageCount": count, "lastUsedAt": last})
+
+    # Pages.
+
+    def page(self, kind: str, name: str, arguments: Mapping[str, str], caller: Caller, project: str | None) -> str:
+        """A resource or a prompt of one repository, from a node that has it."""
+        repository = self._directory.state.find(caller, project)
+        for node in sorted(self._directory.state.holders(repository), key=lambda each: each != self.node):
+            if node == self.node:
+                return self._page_here(kind, name, arguments, repository)
+            question = NodeQuestion(
+                kind=kind, name=name, arguments=dict(arguments), repositories=[repository.name], caller=caller,
+                answers="json", request="",
+            )  # fmt: skip
+            try:
+                (wire,) = self._peers.ask(self._directory.state.nodes[node].url, question)
+            except (NodeSilent, KeyError):
+                continue
+            if wire.error is not None:
+                raise error_of(wire.error)
+            return wire.text
+        raise not_ready(repository)
+
+    def _page_here(self, kind: str, name: str, arguments: Mapping[str, str], repository: TeamRepository) -> str:
+        if repository.id not in self._replicas.ready:
+            raise not_ready(repository)
+        project = self._replicas.project_of(repository)
+        call = Call(OneProject(project), Connection("page", lasts=False), self.inner, "http")
+        text = resources.read(call, name) if kind == "resource" else prompts.prompt_text(call, name, arguments)
+        return text.replace(str(project.root), repository.name)
+
+    def archive(self, caller: Caller, project: str | None, remote: str | None) -> Path:
+        """What is indexed of a repository, as one file; by its name, or by the address it is cloned from."""
+        state = self._directory.state
+        if project is None and remote is not None:
+            same = (each.name for each in state.readable(caller) if folders.normal_remote(each.url) == remote)
+            project = next(same, printable(remote))
+        repository = state.find(caller, project)
+        if repository.id in self._replicas.ready:
+            return self._archives.get(repository, self._replicas.project_of(repository))
+        question = NodeQuestion(
+            kind="archive", name="", arguments={}, repositories=[repository.name], caller=caller, answers="json",
+            request="",
+        )  # fmt: skip
+        for node in state.holders(repository):
+            with suppress(NodeSilent):
+                return self._archives.take(repository, partial(self._peers.fetch, state.nodes[node].url, question))
+        raise not_ready(repository)
+
+    def archive_for_node(self, question: NodeQuestion) -> Path:
+        """The archive that another node passes on; it must be ready here."""
+        repository = self._directory.state.find(question.caller, question.repositories[0])
+        if repository.id not in self._replicas.ready:
+            raise not_ready(repository)
+        return self._archives.get(repository, self._replicas.project_of(repository))
+
+    def readable(self, caller: Caller) -> list[TeamRepository]:
+        return self._directory.state.readable(caller)
+
+    def _note(self, call: TeamCall, about: str, reply: ToolReply, ms: float) -> None:
+        outcome = reply.error.code if reply.error else "ok"
+        self._audit.write(
+            AuditRow(
+                timestamp(), call.request, call.caller.name, call.tool.name, about, outcome, len(reply.text), self.node
+            )
+        )
+        log.info("%s %s %s %.1f ms, request %s", call.tool.name, about or "-", outcome, ms, call.request)
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._peers.close()
