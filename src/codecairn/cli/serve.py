@@ -15,9 +15,11 @@ import click
 
 from codecairn import allocator, config, logs
 from codecairn.cli.tool_call import translate_errors
+from codecairn.errors import CairnError
 
 if TYPE_CHECKING:
     from codecairn.serve import Service
+    from codecairn.serve.http import HttpAccess
 
 _INDEX_FAMILIES = frozenset({"index", "refs", "files", "context"})
 _WAITING = """\
@@ -85,10 +87,10 @@ def command(
 ) -> None:
     logs.configure(log_level, log_format)
     allocator.spare()
-    _end_on_signals()
+    end_on_signals()
     settings = config.load(roots, local=address is None, worktrees=worktrees, answers=answers)
     names = tuple(part.strip() for part in selection.split(",") if part.strip())
-    make = partial(_service, settings, names, watch=not no_watch, index=not no_index)
+    make = partial(make_service, settings, names, watch=not no_watch, index=not no_index)
     with translate_errors(click.UsageError):
         if address is None:
             _serve_stdio(make, names, answers)
@@ -96,7 +98,7 @@ def command(
             _serve_http(settings, make, address, hosts)
 
 
-def _service(settings: config.Settings, selection: tuple[str, ...], *, watch: bool, index: bool) -> Service:
+def make_service(settings: config.Settings, selection: tuple[str, ...], *, watch: bool, index: bool) -> Service:
     from codecairn import tools
     from codecairn.doctor import servers
     from codecairn.project import Projects
@@ -133,7 +135,7 @@ def _serve_stdio(make: Callable[[], Service], selection: tuple[str, ...], answer
 
         service = make()
     stdio.serve(service, wire, greeter)
-    _leave(0)
+    leave(0)
 
 
 @contextlib.contextmanager
@@ -162,24 +164,56 @@ def _serve_http(settings: config.Settings, make: Callable[[], Service], address:
         raise click.UsageError(
             f"{where.host} is reachable from other machines: name the roots they may see with --root."
         )
-    service = make()
     access = http.HttpAccess(where, settings.token, frozenset(host.lower() for host in hosts))
+    serve_pages(make(), access)
+
+
+def serve_pages(service: Service, access: HttpAccess, on_ready: Callable[[str], None] | None = None) -> None:
+    """Serve HTTP until a signal. The page's mark is left meanwhile; `on_ready` is given an address that logs in."""
+    from codecairn.page import marks
+    from codecairn.page.site import PageSite
+    from codecairn.serve import http
+
+    settings, where = service.projects.settings, access.address
+    home, pages = config.data_folder(settings), PageSite(service, settings.token)
+    end_on_signals(partial(marks.withdraw, home))
 
     def announce(port: int) -> None:
-        click.echo(f"cairn: serving {where.url(port)}", err=True)
+        click.echo(f"cairn: serving {where.origin(port)}/mcp", err=True)
+        here = where if not where.is_any else http.Address("127.0.0.1", port)
+        mark = marks.PageMark(here.origin(port), _roots(service), pages.sessions.key.hex())
+        marks.leave(home, mark)
+        click.echo(f"cairn: the page is {mark.url}/; `cairn open` logs a browser in", err=True)
+        if on_ready is not None:
+            on_ready(mark.login)
         if service.upkeep is not None:
             service.upkeep.begin_after_answer()
 
-    http.serve(service, access, announce)
-    _leave(0)
+    http.serve(service, access, pages, announce)
+    marks.withdraw(home)
+    leave(0)
 
 
-def _end_on_signals() -> None:
+def _roots(service: Service) -> list[str]:
+    """The roots that are served, the one that calls are about first; none where no project can be."""
+    try:
+        current = service.projects.current().root
+    except CairnError:
+        return []
+    return list(dict.fromkeys([str(current), *map(str, service.projects.settings.roots)]))
+
+
+def end_on_signals(before: Callable[[], None] | None = None) -> None:
+    def end(number: int, _frame: object) -> None:
+        if before is not None:
+            before()
+        leave(128 + number)
+
     for name in ("SIGTERM", "SIGINT"):
-        signal.signal(getattr(signal, name), lambda number, _frame: _leave(128 + number))
+        signal.signal(getattr(signal, name), end)
 
 
-def _leave(status: int) -> None:
+def leave(status: int) -> None:
     """End now: threads still waiting for a child must not hold the process, and no child outlives it."""
     from codecairn.doctor import servers
     from codecairn.source import process
