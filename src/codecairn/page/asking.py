@@ -71,6 +71,10 @@ class Asked:
         """An address in the same project and at the same ref."""
         return address(page, **{"project": self.text("project"), "ref": self.text("ref"), **params})
 
+    def file_link(self, path: str, line: int | None = None, **more: Any) -> str:
+        """The page of a file, at a line of it."""
+        return self.link("/file", path=path, line=line, **more) + (f"#L{line}" if line else "")
+
 
 @dataclass(frozen=True)
 class Shown:

@@ -9,7 +9,7 @@ and none has a rule of its own. Measured on excerpts of thirty lines: 0.24 to 0.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -46,10 +46,11 @@ class CodeLine(NamedTuple):
     html: Markup
 
 
-def code_lines(text: str, language: str, first: int = 1, words: Iterable[str] = ()) -> list[CodeLine]:
+def code_lines(text: str, language: str, first: int = 1, mark: re.Pattern[bytes] | None = None) -> list[CodeLine]:
     """The lines of a text as HTML, numbered from the first."""
     source = text.encode("utf-8", "surrogatepass")
-    pieces = _pieces(source, _colours(source, language), _marks(source, words))
+    marks = [_Span(found.start(), found.end(), "m") for found in mark.finditer(source)] if mark else []
+    pieces = _pieces(source, _colours(source, language), marks)
     lines = [list[str]()]
     for piece, look in pieces:
         here, *following = piece.split(b"\n")
@@ -60,14 +61,26 @@ def code_lines(text: str, language: str, first: int = 1, words: Iterable[str] = 
     return [CodeLine(number, Markup("".join(parts))) for number, parts in enumerate(lines, first)]  # noqa: S704
 
 
-def code_line(text: str, language: str, words: Iterable[str] = ()) -> Markup:
+def code_line(text: str, language: str, mark: re.Pattern[bytes] | None = None) -> Markup:
     """One line, such as a reference stands on."""
-    return code_lines(text.replace("\n", " "), language, 1, words)[0].html
+    return code_lines(text.replace("\n", " "), language, 1, mark)[0].html
 
 
-def marks_of_query(query: str) -> list[str]:
-    """The stems of a question's words that are worth marking in code."""
-    return [word for word in dict.fromkeys(query_words(query)) if len(word) >= _SHORTEST_WORD][:_MOST_WORDS]
+def query_pattern(query: str) -> re.Pattern[bytes] | None:
+    """Matches words of a question where they begin an identifier or a part of one, in whatever form."""
+    stems = [word for word in dict.fromkeys(query_words(query)) if len(word) >= _SHORTEST_WORD][:_MOST_WORDS]
+    if not stems:
+        return None
+    stems.sort(key=len, reverse=True)
+    any_case = "|".join(map(re.escape, stems))
+    capital = "|".join(re.escape(word[:1].upper() + word[1:]) for word in stems)
+    whole = rf"(?<![A-Za-z])(?i:{any_case})(?:[a-z]+|[A-Z]+(?![a-z]))?|(?<=[a-z])(?:{capital})[a-z]*"
+    return re.compile(whole.encode("utf-8", "replace"))
+
+
+def name_pattern(name: str) -> re.Pattern[bytes]:
+    """Matches a name as it is."""
+    return re.compile(rb"(?<!\w)" + re.escape(name.encode("utf-8", "replace")) + rb"(?!\w)")
 
 
 def _colours(source: bytes, language: str) -> list[_Span]:
@@ -108,17 +121,6 @@ def _look(node: Any, kind: str, field: str | None, around: str) -> str:
     if field == "name" and _DEFINES.search(around):
         return "d"
     return "f" if "call" in around and field in ("function", "name", "method") else ""
-
-
-def _marks(source: bytes, words: Iterable[str]) -> list[_Span]:
-    """The places where a word begins an identifier or a part of one; in `getQueryset` that is a capital letter."""
-    spelled = sorted({word for word in words if word.isprintable()}, key=len, reverse=True)
-    if not spelled:
-        return []
-    any_case = "|".join(re.escape(word) for word in spelled)
-    capital = "|".join(re.escape(word[:1].upper() + word[1:]) for word in spelled)
-    pattern = re.compile(rf"(?<![A-Za-z])(?:(?i:{any_case}))|(?<=[a-z])(?:{capital})".encode("utf-8", "replace"))
-    return [_Span(found.start(), found.end(), "m") for found in pattern.finditer(source)]
 
 
 def _pieces(source: bytes, colours: list[_Span], marks: list[_Span]) -> Iterator[tuple[bytes, str]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, get_args
 
 from codecairn.file_roles import is_test
 from codecairn.page.asking import Asked, Shown
-from codecairn.page.highlight import code_lines, marks_of_query
+from codecairn.page.highlight import code_lines, query_pattern
 from codecairn.parse.language import languages
 from codecairn.tools.search import SymbolKind
 
@@ -43,9 +44,9 @@ def _overview(asked: Asked) -> dict[str, Any]:
 
 def _results(asked: Asked, query: str) -> dict[str, Any]:
     found = asked.tool("search_code", query=query, limit=10, cursor=asked.text("cursor"), **arguments(asked))
-    words, cursor = marks_of_query(query), found["next_cursor"]
+    mark, cursor = query_pattern(query), found["next_cursor"]
     return {
-        "results": [_result(asked, query, each, words) for each in found["results"]],
+        "results": [_result(asked, query, each, mark) for each in found["results"]],
         "total": found["statistics"]["total_results"], "took": found["statistics"]["search_duration_ms"],
         "metadata": found["metadata"],
         "next": asked.link("/", q=query, cursor=cursor, **_filters(asked)) if cursor else "",
@@ -56,18 +57,18 @@ def _filters(asked: Asked) -> dict[str, str]:
     return {name: asked.text(name) for name in _FILTERS}
 
 
-def _result(asked: Asked, query: str, each: dict[str, Any], words: list[str]) -> dict[str, Any]:
+def _result(asked: Asked, query: str, each: dict[str, Any], mark: re.Pattern[bytes] | None) -> dict[str, Any]:
     file, symbol, first = each["file"], each["symbol"], each["content_start_line"]
     text = "\n".join(each["content"].split("\n")[:_MOST_SHOWN])
-    lines = code_lines(text, file["language"], first, words)
+    lines = code_lines(text, file["language"], first, mark)
     more = each["content"].count("\n") + 1 - _MOST_SHOWN
     at = {"path": file["path"], "line": file["start_line"]}
-    page = asked.link("/file", path=file["path"], line=file["start_line"], end=file["end_line"])
+    page = asked.file_link(file["path"], file["start_line"], end=file["end_line"])
     if symbol:
         page = asked.link("/symbol", name=symbol["qualified_name"], **at)
     return {
         **each, "lines": lines, "more": max(0, more), "is_test": is_test(file["path"]), "page": page,
-        "file_page": asked.link("/file", **at),
+        "file_page": asked.file_link(file["path"], file["start_line"]),
         "why": asked.link("/why", q=query, at=file["path"], line=file["start_line"], **_filters(asked)),
     }  # fmt: skip
 

@@ -10,7 +10,7 @@ import msgspec
 
 from codecairn.file_roles import is_test
 from codecairn.page.asking import Asked, Shown
-from codecairn.page.highlight import code_line, code_lines
+from codecairn.page.highlight import code_line, code_lines, name_pattern
 from codecairn.parse.language import language_of
 from codecairn.reading.graph_svg import draw_picture
 from codecairn.tools.inquiry import glance
@@ -34,7 +34,7 @@ def symbol(asked: Asked) -> Shown:
         "others": [{**each, "page": page_of(asked, each)} for each in found if each is not one],
         "tabs": [(key, said, page_of(asked, one, tab=key)) for key, said in TABS.items()],
         "lines": _definition(asked, one), "remembered": remembered(asked, one),
-        "file_page": asked.link("/file", path=one["path"], line=one["line_start"]),
+        "file_page": asked.file_link(one["path"], one["line_start"]),
         "remember_page": asked.link("/memory/new", symbol=one["qualified_name"], path=one["path"]),
     }  # fmt: skip
     return Shown("symbol.html", {**values, **_PARTS.get(tab, _references)(asked, one)})
@@ -89,9 +89,9 @@ def _by_file(asked: Asked, rows: list[dict[str, Any]], name: str) -> list[dict[s
 
 def _use(asked: Asked, row: dict[str, Any], name: str) -> dict[str, Any]:
     language, around = language_of(row["path"]), row["from_symbol"]
-    html = code_line(row["context"], language.data.name if language else "", [name])
+    html = code_line(row["context"], language.data.name if language else "", name_pattern(name))
     page = asked.link("/symbol", name=around["qualified_name"], path=row["path"]) if around["kind"] != "module" else ""
-    return {**row, "html": html, "page": asked.link("/file", path=row["path"], line=row["line_start"]), "around": page}
+    return {**row, "html": html, "page": asked.file_link(row["path"], row["line_start"]), "around": page}
 
 
 def _graph(asked: Asked, one: dict[str, Any]) -> dict[str, Any]:
@@ -168,8 +168,8 @@ def file(asked: Asked) -> Shown:
     values = {
         "title": path, "path": path, "lines": shown, "file": read, "first": start, "last": last,
         "chosen": range(line or 0, (end or line or 0) + 1) if line else (),
-        "before": asked.link("/file", path=path, line=max(1, start - _PAGE_LINES // 2)) if start > 1 else "",
-        "after": asked.link("/file", path=path, line=last + 60) if last < read["lines"] else "",
+        "before": asked.file_link(path, max(1, start - _PAGE_LINES // 2)) if start > 1 else "",
+        "after": asked.file_link(path, last + 60) if last < read["lines"] else "",
         "outline": list(_flatten(asked, path, outline)) if outline else [],
     }  # fmt: skip
     return Shown("file.html", values)
@@ -182,7 +182,7 @@ def _flatten(asked: Asked, path: str, outline: dict[str, Any]) -> list[dict[str,
         for each in symbols:
             line = each["line_start"]
             rows.append({"name": each["name"], "kind": each["kind"], "line": line, "depth": min(depth, 3),
-                         "page": asked.link("/file", path=path, line=line) + f"#L{line}"})  # fmt: skip
+                         "page": asked.file_link(path, line)})  # fmt: skip
             walk(each.get("children") or [], depth + 1)
 
     for each in outline["files"]:

@@ -6,7 +6,6 @@ import re
 import time
 from datetime import UTC, datetime
 
-
 _STEPS = ((31_536_000, "year"), (2_592_000, "month"), (86_400, "day"), (3_600, "hour"), (60, "minute"))
 _COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 

@@ -72,6 +72,13 @@ document.addEventListener("keydown", (event) => {
   if (next < 0 && field) { field.focus(); } else { hits[Math.min(Math.max(next, 0), hits.length - 1)].focus(); }
 });
 
+const root = document.querySelector(".picture .root");
+if (root) {
+  const picture = root.closest(".picture"), box = root.getBoundingClientRect(), frame = picture.getBoundingClientRect();
+  picture.scrollLeft += box.left - frame.left - (frame.width - box.width) / 2;
+  picture.scrollTop += box.top - frame.top - (frame.height - box.height) / 2;
+}
+
 const live = document.getElementById("live");
 if (live && window.EventSource) {
   const MOST_ROWS = 100;
