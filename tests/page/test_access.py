@@ -128,7 +128,7 @@ def test_every_page_forbids_frames_inline_code_and_other_origins(visitor: Visito
     assert "http" not in policy
     assert headers["x-frame-options"] == "DENY"
     assert headers["x-content-type-options"] == "nosniff"
-    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["referrer-policy"] == "same-origin"
     assert headers["cross-origin-resource-policy"] == "same-origin"
     assert headers["cache-control"] == "no-store"
     assert "access-control-allow-origin" not in headers

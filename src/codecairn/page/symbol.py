@@ -11,6 +11,7 @@ import msgspec
 from codecairn.file_roles import is_test
 from codecairn.page.asking import Asked, Shown
 from codecairn.page.highlight import code_line, code_lines, name_pattern
+from codecairn.page.visible import visible
 from codecairn.parse.language import language_of
 from codecairn.reading.graph_svg import draw_picture
 from codecairn.tools.inquiry import glance
@@ -102,7 +103,7 @@ def _graph(asked: Asked, one: dict[str, Any]) -> dict[str, Any]:
     if found is None:
         return {"graph": None, "picture": ""}
     depths = [(depth, page_of(asked, one, tab="graph", depth=depth)) for depth in (1, 2, 3)]
-    picture = draw_picture(found, lambda node: page_of(asked, node, tab="graph"))
+    picture = visible(draw_picture(found, lambda node: page_of(asked, node, tab="graph")))
     sides = [
         (said, [{**each, "page": page_of(asked, each)} for each in found["nodes"] if each["depth"] * sign > 0])
         for said, sign in (("Callers", -1), ("Callees", 1))
