@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import pytest
 
-from codecairn.page.highlight import code_lines, name_pattern, query_pattern
+from codecairn.page.highlight import code_lines, mark_name, mark_query
 from codecairn.page.side_by_side import rows_of
 from codecairn.page.visible import visible
 from tests.support.page import Markup, PageServer, Visitor
@@ -189,17 +189,16 @@ def test_odd_characters_are_spelled_out() -> None:
 @pytest.mark.parametrize("language", ["python", "go", "rust", "typescript", "c", "java", "no such language"])
 def test_colours_change_no_text(language: str) -> None:
     source = "# c\nfn f(a: T) -> 'str' { return \"é\" + 12 } // x\n\n\tclass A:\n"
-    lines = code_lines(source, language, 7, name_pattern("return"))
+    lines = code_lines(source, language, 7, mark_name("return"))
     plain = [re.sub("<[^>]+>", "", str(each.html)) for each in lines]
     assert "\n".join(plain).replace("&#34;", '"').replace("&#39;", "'").replace("&gt;", ">") == source.rstrip("\n")
     assert [each.number for each in lines] == [7, 8, 9, 10]
 
 
 def test_words_of_a_question_are_marked_where_identifiers_have_them() -> None:
-    (line,) = code_lines(
-        "mozzarella filtered getFilter prefiltered FILTER", "", 1, query_pattern("how are filters made")
-    )
-    assert line.html == "mozzarella <mark>filtered</mark> get<mark>Filter</mark> prefiltered <mark>FILTER</mark>"
+    mark = mark_query("how are filters made")
+    (line,) = code_lines("mozzarella filtered getFilter prefiltered FILTER_X", "", 1, mark)
+    assert line.html == "mozzarella <mark>filtered</mark> get<mark>Filter</mark> prefiltered <mark>FILTER</mark>_X"
 
 
 def test_a_diff_is_paired_line_by_line() -> None:

@@ -13,6 +13,8 @@ from codecairn.project import Project
 from codecairn.tools import Call
 
 LONGEST_PARAM = 4_000
+FIRST_LINES = 600
+"""Lines of a file that its page has from the start on, whichever of them is asked for."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,9 @@ class Asked:
         return address(page, **{"project": self.text("project"), "ref": self.text("ref"), **params})
 
     def file_link(self, path: str, line: int | None = None, **more: Any) -> str:
-        """The page of a file, at a line of it."""
-        return self.link("/file", path=path, line=line, **more) + (f"#L{line}" if line else "")
+        """The page of a file, at a line of it; only one far down has to be asked for to be on the page."""
+        far = line if more or (line or 0) > FIRST_LINES else None
+        return self.link("/file", path=path, line=far, **more) + (f"#L{line}" if line else "")
 
 
 @dataclass(frozen=True)

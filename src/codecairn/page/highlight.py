@@ -9,7 +9,7 @@ and none has a rule of its own. Measured on excerpts of thirty lines: 0.24 to 0.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from markupsafe import Markup, escape
 from codecairn.page.visible import split_odd
 from codecairn.parse.deadline import Deadline, SlowParse
 from codecairn.parse.language import languages
-from codecairn.words import query_words
+from codecairn.words import query_words, stem
 
 _LARGEST = 400_000
 """Bytes; more is shown without colours."""
@@ -26,13 +26,16 @@ _SECONDS = 0.5
 _LONGEST_LINE = 2_000
 _ATOMIC = re.compile(r"comment|string|char|rune|heredoc|template_literal|regex|quoted|sigil")
 _CLASSES = [
-    (re.compile(r"comment"), "c"),
+    (re.compile(r"comment"), "co"),
     (re.compile(r"string|char|rune|heredoc|template_literal|regex|quoted|sigil"), "s"),
     (re.compile(r"integer|float|number|numeric|decimal|boolean|^(?:true|false|none|null|nil)(?:_literal)?$"), "n"),
     (re.compile(r"type_identifier|primitive_type|predefined_type|builtin_type|type_name"), "t"),
 ]
 _DEFINES = re.compile(r"definition|declaration|declarator|_item$|^(?:class|method|module)$")
-_SHORTEST_WORD, _MOST_WORDS = 3, 40
+_PART = re.compile(rb"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+_SHORTEST_WORD = 3
+Mark = Callable[[bytes], list[tuple[int, int]]]
+"""Finds what is to be marked in a source: where each begins and ends."""
 
 
 class _Span(NamedTuple):
@@ -46,10 +49,10 @@ class CodeLine(NamedTuple):
     html: Markup
 
 
-def code_lines(text: str, language: str, first: int = 1, mark: re.Pattern[bytes] | None = None) -> list[CodeLine]:
+def code_lines(text: str, language: str, first: int = 1, mark: Mark | None = None) -> list[CodeLine]:
     """The lines of a text as HTML, numbered from the first."""
     source = text.encode("utf-8", "surrogatepass")
-    marks = [_Span(found.start(), found.end(), "m") for found in mark.finditer(source)] if mark else []
+    marks = [_Span(*span, "m") for span in mark(source)] if mark else []
     pieces = _pieces(source, _colours(source, language), marks)
     lines = [list[str]()]
     for piece, look in pieces:
@@ -61,26 +64,28 @@ def code_lines(text: str, language: str, first: int = 1, mark: re.Pattern[bytes]
     return [CodeLine(number, Markup("".join(parts))) for number, parts in enumerate(lines, first)]  # noqa: S704
 
 
-def code_line(text: str, language: str, mark: re.Pattern[bytes] | None = None) -> Markup:
+def code_line(text: str, language: str, mark: Mark | None = None) -> Markup:
     """One line, such as a reference stands on."""
     return code_lines(text.replace("\n", " "), language, 1, mark)[0].html
 
 
-def query_pattern(query: str) -> re.Pattern[bytes] | None:
-    """Matches words of a question where they begin an identifier or a part of one, in whatever form."""
-    stems = [word for word in dict.fromkeys(query_words(query)) if len(word) >= _SHORTEST_WORD][:_MOST_WORDS]
-    if not stems:
-        return None
-    stems.sort(key=len, reverse=True)
-    any_case = "|".join(map(re.escape, stems))
-    capital = "|".join(re.escape(word[:1].upper() + word[1:]) for word in stems)
-    whole = rf"(?<![A-Za-z])(?i:{any_case})(?:[a-z]+|[A-Z]+(?![a-z]))?|(?<=[a-z])(?:{capital})[a-z]*"
-    return re.compile(whole.encode("utf-8", "replace"))
+def mark_query(query: str) -> Mark:
+    """Marks the parts of identifiers that are words of a question, in whatever form, as the index tells words apart."""
+    stems = {word for word in query_words(query) if len(word) >= _SHORTEST_WORD}
+    known: dict[bytes, bool] = {}
+
+    def is_asked(part: bytes) -> bool:
+        if part not in known:
+            known[part] = stem(part.decode().lower()) in stems
+        return known[part]
+
+    return lambda source: [found.span() for found in _PART.finditer(source) if is_asked(found.group())]
 
 
-def name_pattern(name: str) -> re.Pattern[bytes]:
-    """Matches a name as it is."""
-    return re.compile(rb"(?<!\w)" + re.escape(name.encode("utf-8", "replace")) + rb"(?!\w)")
+def mark_name(name: str) -> Mark:
+    """Marks a name as it is."""
+    pattern = re.compile(rb"(?<!\w)" + re.escape(name.encode("utf-8", "replace")) + rb"(?!\w)")
+    return lambda source: [found.span() for found in pattern.finditer(source)]
 
 
 def _colours(source: bytes, language: str) -> list[_Span]:

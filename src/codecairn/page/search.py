@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, get_args
 
 from codecairn.file_roles import is_test
 from codecairn.page.asking import Asked, Shown
-from codecairn.page.highlight import code_lines, query_pattern
+from codecairn.page.highlight import Mark, code_lines, mark_query
 from codecairn.parse.language import languages
 from codecairn.tools.search import SymbolKind
 
@@ -44,7 +43,7 @@ def _overview(asked: Asked) -> dict[str, Any]:
 
 def _results(asked: Asked, query: str) -> dict[str, Any]:
     found = asked.tool("search_code", query=query, limit=10, cursor=asked.text("cursor"), **arguments(asked))
-    mark, cursor = query_pattern(query), found["next_cursor"]
+    mark, cursor = mark_query(query), found["next_cursor"]
     return {
         "results": [_result(asked, query, each, mark) for each in found["results"]],
         "total": found["statistics"]["total_results"], "took": found["statistics"]["search_duration_ms"],
@@ -57,7 +56,7 @@ def _filters(asked: Asked) -> dict[str, str]:
     return {name: asked.text(name) for name in _FILTERS}
 
 
-def _result(asked: Asked, query: str, each: dict[str, Any], mark: re.Pattern[bytes] | None) -> dict[str, Any]:
+def _result(asked: Asked, query: str, each: dict[str, Any], mark: Mark) -> dict[str, Any]:
     file, symbol, first = each["file"], each["symbol"], each["content_start_line"]
     text = "\n".join(each["content"].split("\n")[:_MOST_SHOWN])
     lines = code_lines(text, file["language"], first, mark)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
 import msgspec
 
 from codecairn.file_roles import is_test
-from codecairn.page.asking import Asked, Shown
-from codecairn.page.highlight import code_line, code_lines, name_pattern
+from codecairn.page.asking import FIRST_LINES, Asked, Shown
+from codecairn.page.highlight import Mark, code_line, code_lines, mark_name
 from codecairn.page.visible import visible
 from codecairn.parse.language import language_of
 from codecairn.reading.graph_svg import draw_picture
@@ -19,9 +20,11 @@ from codecairn.tools.memory import discoveries_on
 
 TABS = {"": "References", "graph": "Calls", "history": "History", "tests": "Tests"}
 _MOST_REFERENCES = 500
+_SURE = 0.9
+_MOST_EDGES = 100
 _MOST_BLAMED = 280
 """Lines, as many as one answer of git_blame has."""
-_PAGE_LINES = 1_200
+_PAGE_LINES = 2 * FIRST_LINES
 
 
 def symbol(asked: Asked) -> Shown:
@@ -82,22 +85,33 @@ def _by_file(asked: Asked, rows: list[dict[str, Any]], name: str) -> list[dict[s
     return [
         {
             "path": path, "page": asked.link("/file", path=path), "is_test": is_test(path),
-            "rows": [_use(asked, each, name) for each in of_file],
+            "rows": list(_uses(asked, path, of_file, mark_name(name))),
         }
         for path, of_file in groupby(ordered, key=lambda each: each["path"])
     ]  # fmt: skip
 
 
-def _use(asked: Asked, row: dict[str, Any], name: str) -> dict[str, Any]:
-    language, around = language_of(row["path"]), row["from_symbol"]
-    html = code_line(row["context"], language.data.name if language else "", name_pattern(name))
-    page = asked.link("/symbol", name=around["qualified_name"], path=row["path"]) if around["kind"] != "module" else ""
-    return {**row, "html": html, "page": asked.file_link(row["path"], row["line_start"]), "around": page}
+def _uses(asked: Asked, path: str, rows: Iterable[dict[str, Any]], mark: Mark) -> Iterator[dict[str, Any]]:
+    """The uses in one file; the symbol around them is named where it is another than that of the use before. Links to
+    tests would be a fifth of a page of 500."""
+    known = language_of(path)
+    language, before, has_links = known.data.name if known else "", "", not is_test(path)
+    for row in rows:
+        around = row["from_symbol"]
+        is_same, before = around["qualified_name"] == before, around["qualified_name"]
+        is_named = not is_same and around["kind"] != "module"
+        page = asked.link("/symbol", name=around["qualified_name"]) if is_named and has_links else ""
+        sure = f" {row['confidence']:.1f}" if row.get("confidence", 1.0) < _SURE else ""
+        yield {
+            **row, "html": code_line(row["context"], language, mark), "around": page,
+            "inside": around["name"] if is_named else "", "page": asked.file_link(path, row["line_start"]),
+            "evidence": f"{row.get('resolver') or row.get('reason') or ''}{sure}",
+        }  # fmt: skip
 
 
 def _graph(asked: Asked, one: dict[str, Any]) -> dict[str, Any]:
     found = asked.try_tool(
-        "get_call_graph", symbol_name=one["qualified_name"], depth=asked.number("depth") or 2, limit=60,
+        "get_call_graph", symbol_name=one["qualified_name"], depth=asked.number("depth") or 2, limit=_MOST_EDGES,
         ref=asked.text("ref"),
     )  # fmt: skip
     if found is None:
@@ -158,7 +172,7 @@ _PARTS = {"graph": _graph, "history": _history, "tests": _tests}
 def file(asked: Asked) -> Shown:
     """A file, from about the line that is asked for on."""
     path, line, end = asked.text("path"), asked.number("line"), asked.number("end")
-    start = max(1, line - 60) if line and line > _PAGE_LINES // 2 else 1
+    start = max(1, line - 60) if line and line > FIRST_LINES else 1
     read = asked.tool(
         "read_file", path=path, startLine=start, endLine=start + _PAGE_LINES - 1, ref=asked.text("ref")
     )["file"]  # fmt: skip
@@ -169,7 +183,7 @@ def file(asked: Asked) -> Shown:
     values = {
         "title": path, "path": path, "lines": shown, "file": read, "first": start, "last": last,
         "chosen": range(line or 0, (end or line or 0) + 1) if line else (),
-        "before": asked.file_link(path, max(1, start - _PAGE_LINES // 2)) if start > 1 else "",
+        "before": asked.file_link(path, max(1, start - FIRST_LINES)) if start > 1 else "",
         "after": asked.file_link(path, last + 60) if last < read["lines"] else "",
         "outline": list(_flatten(asked, path, outline)) if outline else [],
     }  # fmt: skip
