@@ -196,9 +196,9 @@ def test_colours_change_no_text(language: str) -> None:
 
 
 def test_words_of_a_question_are_marked_where_identifiers_have_them() -> None:
-    mark = mark_query("how are filters made")
-    (line,) = code_lines("mozzarella filtered getFilter prefiltered FILTER_X", "", 1, mark)
-    assert line.html == "mozzarella <mark>filtered</mark> get<mark>Filter</mark> prefiltered <mark>FILTER</mark>_X"
+    mark = mark_query("where are the sessions")
+    (line,) = code_lines("mozzarella obsession getSession SESSION_ID sessions", "", 1, mark)
+    assert line.html == ("mozzarella obsession get<mark>Session</mark> <mark>SESSION</mark>_ID <mark>sessions</mark>")
 
 
 def test_a_diff_is_paired_line_by_line() -> None:
