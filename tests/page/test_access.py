@@ -211,3 +211,21 @@ def test_tricks_in_an_address_get_an_error_page_and_nothing_else(visitor: Visito
     assert b"root:x:" not in answer.body
     assert b"[core]" not in answer.body
     assert b"Traceback" not in answer.body
+
+
+def test_a_report_of_a_broken_policy_is_logged_if_a_visitor_sends_it(
+    standing: PageServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    report = {"Content_Type": "application/csp-report", "Origin": standing.origin}
+    assert Visitor(standing.port).post("/csp-report", b'{"flood": 1}', **report).status == 204
+    assert standing.visitor().post("/csp-report", b'{"blocked-uri": "inline"}', **report).status == 204
+    said = [each.getMessage() for each in caplog.records if each.name == "codecairn.page"]
+    assert len(said) == 1
+    assert "blocked-uri" in said[0]
+
+
+def test_memory_is_that_of_the_served_project_whichever_is_looked_at(standing: PageServer, visitor: Visitor) -> None:
+    page = visitor.get(f"/memory?project={standing.root}/shop").body
+    assert SECRET in page
+    links = visitor.get(f"/?q=discount&project={standing.root}").body.decode()
+    assert 'href="/memory"' in links

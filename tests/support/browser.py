@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Dialog, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, expect, sync_playwright
 
 from tests.support.page import PageServer, find_chromium
 
+expect.set_options(timeout=20_000)
 NO_BROWSER = "no Chromium is installed (Debian: apt-get install chromium)"
 
 
@@ -45,7 +46,7 @@ class Visit:
 @contextmanager
 def visit(browser: Browser, server: PageServer, **options: Any) -> Iterator[Visit]:
     context: BrowserContext = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(30_000)
     page = context.new_page()
     found = Visit(page, server)
     page.on("pageerror", lambda error: found.faults.append(f"error: {error}"))

@@ -1,4 +1,7 @@
-"""The pages of what is remembered: listed, searched, added, edited, forgotten and brought back."""
+"""The pages of what is remembered: listed, searched, added, edited, forgotten and brought back.
+
+They are about the served project whichever is looked at elsewhere, as `remember` and `forget` are.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ def memory(asked: Asked) -> Shown:
 
 
 def _all(asked: Asked) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = msgspec.to_builtins(list_discoveries(asked.project))
+    found: list[dict[str, Any]] = msgspec.to_builtins(list_discoveries(asked.call.project))
     return found
 
 
@@ -86,7 +89,7 @@ def save(asked: Asked) -> GoTo:
 
 def forget(asked: Asked) -> GoTo:
     identity = asked.text("id")
-    row = asked.project.discoveries.get(identity)
+    row = asked.call.project.discoveries.get(identity)
     asked.tool("forget", id=identity)
     if row is not None:
         asked.session.keep_forgotten(identity, next(export_lines([row])))
@@ -99,7 +102,7 @@ def restore(asked: Asked) -> GoTo:
     line = asked.session.forgotten.pop(asked.text("id"), None)
     if line is None:
         raise ResultNotFound("There is nothing to bring back", remedy="Only what was forgotten in this session can be.")
-    project = asked.project
+    project = asked.call.project
     import_rows(project.discoveries, parse_lines([line], project.guard))
     return GoTo(asked.link("/memory"), "Brought back.")
 

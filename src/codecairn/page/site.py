@@ -79,7 +79,7 @@ class PageSite:
             Route("/server/events", self._events, methods=["GET"]),
             Route("/login", self._login, methods=["GET", "POST"]),
             Route("/logout", self._logout, methods=["POST"]),
-            Route("/csp-report", _note_report, methods=["POST"]),
+            Route("/csp-report", self._note_report, methods=["POST"]),
             Route("/static/{name}", _static, methods=["GET"]),
             Route("/favicon.ico", _favicon, methods=["GET"]),
         ]
@@ -184,6 +184,13 @@ class PageSite:
         call = Call(self.service.projects, session.connection, self.service.registry, "page")
         asked = Asked("/server", dict(request.query_params), session, call)
         return StreamingResponse(events(asked, request.is_disconnected), 200, _headers(), "text/event-stream")
+
+    async def _note_report(self, request: Request) -> Response:
+        """A browser refused something that a page tried: there is a fault in the page, or somebody tries."""
+        body = await _body(request, _LARGEST_REPORT) if self._session(request) is not None else None
+        if body is not None:
+            log.warning("a browser reports that a page broke its policy: %s", ascii(body[:500]))
+        return Response(status_code=204)
 
 
 _VIEWS = {
@@ -335,13 +342,6 @@ async def _body(request: Request, most: int) -> bytes | None:
 
 def _next(given: str) -> str:
     return given if is_own(given) else "/"
-
-
-async def _note_report(request: Request) -> Response:
-    """A browser refused something that a page tried: there is a fault in the page, or somebody tries."""
-    body = await _body(request, _LARGEST_REPORT)
-    log.warning("a browser reports that a page broke its policy: %s", ascii((body or b"")[:500]))
-    return Response(status_code=204)
 
 
 async def _static(request: Request) -> Response:
