@@ -49,7 +49,7 @@ def _serve(project: Path, *, only_print: bool) -> None:
     allocator.spare()
     settings = config.load((str(project),), local=False)
     with translate_errors(click.UsageError):
-        service = make_service(settings, "", watch=True, index=True)
+        service = make_service(settings, (), watch=True, index=True)
         access = HttpAccess(_free_address(), settings.token)
         serve_pages(service, access, lambda login: _visit(login, only_print=only_print))
 
