@@ -57,9 +57,10 @@ soak: $(VENV)/ready
 soak-calls: $(VENV)/ready
 	@$(BIN)/python -X faulthandler -m tests.soak $(SOAK)
 
-# Needs npm; everything it installs stays under .conformance.
+# Needs npm, and Chromium for the pages; everything it installs stays under .conformance.
 conformance: $(VENV)/ready
 	@$(BIN)/python tests/conformance/run.py
+	@$(BIN)/python tests/conformance/axe.py
 
 # The shipped embedding, made again from the list of what it is learnt from. Hours of downloads and 4 GB the first time;
 # an accelerator for the teacher. --pypi names an index where pip has none set.

@@ -11,12 +11,18 @@ import hypothesis
 import pytest
 
 from tests.support.doors import DOORS, Door, open_door, service
+from tests.support.page import find_chromium
 from tests.support.repo import Repo
 from tests.support.soak import SOAK
 
 hypothesis.settings.register_profile("tenth", max_examples=100, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("soak", max_examples=1000, deadline=None)
 hypothesis.settings.load_profile("soak" if SOAK else "tenth")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if find_chromium() is None:
+        terminalreporter.write_line("No Chromium was found: no page was tried in a browser (apt-get install chromium).")
 
 
 @pytest.fixture(autouse=True)

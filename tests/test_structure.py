@@ -95,6 +95,8 @@ KEPT_FOR_GOOD = {
     "embed/choice.py:default_encoder": "one",
     "embed/choice.py:_encoder_asked_for": "one a choice of settings",
     "files/re2_scan.py:_compile": "one expression, up to 64 MB; only where there is neither ripgrep nor git",
+    "page/rendering.py:_environment": "one environment with its twenty-five templates",
+    "page/rendering.py:static_address": "one a static file",
     "parse/formats.py:documents": "one table of the formats",
     "parse/formats.py:formats": "one table of the formats",
     "parse/language.py:languages": "one table of the languages",

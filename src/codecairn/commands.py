@@ -17,6 +17,7 @@ COMMANDS = {
     "link": "Link another project, to search both at once.",
     "links": "List the projects that are linked to this one.",
     "memory": "Add, list, move or harvest what is remembered of a project.",
+    "open": "Open the page in a browser: search, symbols, branches, memory, the server itself.",
     "outline": "Print the symbols of files or folders.",
     "pack": "Gather the context for a task within a budget of tokens.",
     "prune-overlays": "Drop indexed branches that nobody has used for a while.",

@@ -25,6 +25,8 @@ class Connection:
     clock: Callable[[], float] = time.monotonic
     lasts: bool = True
     """Whether later calls are known to come from the same client; where not, what one of them chose holds for it."""
+    client: str = ""
+    """The client as it named itself, for people who look at its calls."""
     opened: float = field(default_factory=time.time)
     client_roots: list[Path] = field(default_factory=list)
     recent_files: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_RECENT))

@@ -342,7 +342,7 @@ def test_metrics_of_a_server_nobody_has_called_parse_too(port: int) -> None:
 
 
 def test_paths_nobody_serves_are_not_found(port: int) -> None:
-    for path in ("/", "/mcp/../rpc", "/rpc/x", "/.git/config", "//rpc"):
+    for path in ("/mcp/../rpc", "/rpc/x", "/.git/config", "//rpc"):
         assert http_request(port, "GET", path).status == 404, path
 
 

@@ -312,7 +312,7 @@ def _place(box: ElementTree.Element) -> tuple[float, float, float]:
 
 
 def test_names_cannot_break_out_of_the_drawing(own: Callable[..., Asking]) -> None:
-    from codecairn.cli.graph_svg import draw_svg
+    from codecairn.reading.graph_svg import draw_svg
 
     asked = own({"a<b>&c.py": "def f():\n    f()\n"})
     text = draw_svg(graph(asked, "f"))

@@ -27,7 +27,7 @@ def command(root: Path | None, svg: Path | None, structured: bool, **asked: Any)
 
 
 def _draw(graph: dict[str, Any], file: Path) -> None:
-    from codecairn.cli.graph_svg import draw_svg
+    from codecairn.reading.graph_svg import draw_svg
 
     try:
         file.write_text(draw_svg(graph), encoding="utf-8")

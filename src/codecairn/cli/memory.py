@@ -15,7 +15,6 @@ from codecairn.cli.tool_call import call_tool, json_option, open_project, progre
 if TYPE_CHECKING:
     from codecairn.memory.harvest import Proposal
     from codecairn.project import Project
-    from codecairn.tools.memory import Discovery
 
 _TYPES = ("pattern", "rule", "decision", "issue")
 _COLOURS = {"fresh": "green", "drifted": "yellow", "orphaned": "red", "unknown": None}
@@ -185,14 +184,10 @@ def _list_rows(project: Project, type_: str | None = None, module: str | None = 
     """Discoveries as the tools show them, judged by the index as it is."""
     import msgspec
 
-    from codecairn.cancel import Cancel
-    from codecairn.index.status import index_status
-    from codecairn.tools.inquiry import Inquiry
-    from codecairn.tools.memory import judge_discoveries
+    from codecairn.tools.memory import list_discoveries
 
     with translate_errors():
-        rows = project.discoveries.all(type_, module)
-        found: list[Discovery] = judge_discoveries(Inquiry(project, index_status(project.index, Cancel())), rows)
+        found = list_discoveries(project, type_, module)
     listed: list[dict[str, Any]] = msgspec.to_builtins(found)
     return listed
 

@@ -17,10 +17,11 @@ import click
 
 from codecairn import allocator, config, logs
 from codecairn.cli.tool_call import translate_errors
+from codecairn.errors import CairnError
 
 if TYPE_CHECKING:
     from codecairn.serve import Service
-    from codecairn.serve.http import HttpAccess
+    from codecairn.serve.http import Address, HttpAccess
 
 _INDEX_FAMILIES = frozenset({"index", "refs", "files", "context"})
 _WAITING = """\
@@ -98,10 +99,10 @@ def command(
 ) -> None:
     logs.configure(log_level, log_format)
     allocator.spare()
-    _end_on_signals()
+    end_on_signals()
     settings = config.load(roots, local=address is None, worktrees=worktrees, answers=answers)
     names = tuple(part.strip() for part in selection.split(",") if part.strip())
-    make = partial(_service, settings, names, watch=not no_watch, index=not no_index)
+    make = partial(make_service, settings, names, watch=not no_watch, index=not no_index)
     if workers > 1 and address is None:
         raise click.UsageError("--workers is for --http: a client on stdio has a process of its own.")
     with translate_errors(click.UsageError):
@@ -110,13 +111,11 @@ def command(
         else:
             access = _access(settings, address, hosts)
             if behind_front:
-                from codecairn.serve.front import CALLER
-
-                _serve_http(replace(access, front=CALLER), make, _announce_to_front)
+                _serve_behind_front(make(), access)
             elif workers > 1:
                 _serve_front(access, _worker_options(click.get_current_context()), workers)
             else:
-                _serve_http(access, make, partial(_announce, access))
+                serve_pages(make(), access)
 
 
 def _worker_options(context: click.Context) -> list[str]:
@@ -128,7 +127,7 @@ def _worker_options(context: click.Context) -> list[str]:
     return [*roots, *flags, *values, f"--tools={given['selection']}"]
 
 
-def _service(settings: config.Settings, selection: tuple[str, ...], *, watch: bool, index: bool) -> Service:
+def make_service(settings: config.Settings, selection: tuple[str, ...], *, watch: bool, index: bool) -> Service:
     from codecairn import tools
     from codecairn.doctor import servers
     from codecairn.project import Projects
@@ -165,7 +164,7 @@ def _serve_stdio(make: Callable[[], Service], selection: tuple[str, ...], answer
 
         service = make()
     stdio.serve(service, wire, greeter)
-    _leave(0)
+    leave(0)
 
 
 @contextlib.contextmanager
@@ -179,25 +178,30 @@ def _no_collection() -> Iterator[None]:
         gc.enable()
 
 
-def _serve_http(access: HttpAccess, make: Callable[[], Service], announce: Callable[[int], None]) -> None:
-    from codecairn.serve import http
+def _serve_behind_front(service: Service, access: HttpAccess) -> None:
+    from codecairn.serve import front, http
 
-    service = make()
-
-    def begin(port: int) -> None:
-        announce(port)
+    def announce(port: int) -> None:
+        click.echo(port)
+        threading.Thread(target=_end_with_front, name="cairn-front", daemon=True).start()
         if service.upkeep is not None:
             service.upkeep.begin_after_answer()
 
-    http.serve(service, access, begin)
-    _leave(0)
+    http.serve(service, replace(access, front=front.CALLER), announce)
+    leave(0)
+
+
+def _end_with_front() -> None:
+    """Its end of our stdin is closed when it is gone, however it went."""
+    sys.stdin.buffer.read()
+    leave(0)
 
 
 def _serve_front(access: HttpAccess, options: list[str], workers: int) -> None:
     from codecairn.serve import front
 
-    front.serve(access, options, workers, partial(_announce, access))
-    _leave(0)
+    front.serve(access, options, workers, partial(_announce, access.address))
+    leave(0)
 
 
 def _access(settings: config.Settings, address: str, hosts: tuple[str, ...]) -> HttpAccess:
@@ -218,27 +222,56 @@ def _access(settings: config.Settings, address: str, hosts: tuple[str, ...]) -> 
     return http.HttpAccess(where, settings.token, frozenset(host.lower() for host in hosts))
 
 
-def _announce(access: HttpAccess, port: int) -> None:
-    click.echo(f"cairn: serving {access.address.url(port)}", err=True)
+def _announce(where: Address, port: int) -> None:
+    click.echo(f"cairn: serving {where.origin(port)}/mcp", err=True)
 
 
-def _announce_to_front(port: int) -> None:
-    click.echo(port)
-    threading.Thread(target=_end_with_front, name="cairn-front", daemon=True).start()
+def serve_pages(service: Service, access: HttpAccess, on_ready: Callable[[str], None] | None = None) -> None:
+    """Serve HTTP until a signal. The page's mark is left meanwhile; `on_ready` is given an address that logs in."""
+    from codecairn.page import marks
+    from codecairn.page.site import PageSite
+    from codecairn.serve import http
+
+    settings, where = service.projects.settings, access.address
+    home, pages = config.data_folder(settings), PageSite(service, settings.token)
+    end_on_signals(partial(marks.withdraw, home))
+
+    def announce(port: int) -> None:
+        _announce(where, port)
+        here = where if not where.is_any else http.Address("127.0.0.1", port)
+        mark = marks.PageMark(here.origin(port), _roots(service), pages.sessions.key.hex())
+        marks.leave(home, mark)
+        click.echo(f"cairn: the page is {mark.url}/; `cairn open` logs a browser in", err=True)
+        if on_ready is not None:
+            on_ready(mark.login)
+        if service.upkeep is not None:
+            service.upkeep.begin_after_answer()
+
+    http.serve(service, access, announce, pages)
+    marks.withdraw(home)
+    leave(0)
 
 
-def _end_with_front() -> None:
-    """Its end of our stdin is closed when it is gone, however it went."""
-    sys.stdin.buffer.read()
-    _leave(0)
+def _roots(service: Service) -> list[str]:
+    """The roots that are served, the one that calls are about first; none where no project can be."""
+    try:
+        current = service.projects.current().root
+    except CairnError:
+        return []
+    return list(dict.fromkeys([str(current), *map(str, service.projects.settings.roots)]))
 
 
-def _end_on_signals() -> None:
+def end_on_signals(before: Callable[[], None] | None = None) -> None:
+    def end(number: int, _frame: object) -> None:
+        if before is not None:
+            before()
+        leave(128 + number)
+
     for name in ("SIGTERM", "SIGINT"):
-        signal.signal(getattr(signal, name), lambda number, _frame: _leave(128 + number))
+        signal.signal(getattr(signal, name), end)
 
 
-def _leave(status: int) -> None:
+def leave(status: int) -> None:
     """End now: threads still waiting for a child must not hold the process, and no child outlives it."""
     from codecairn.doctor import servers
     from codecairn.source import process

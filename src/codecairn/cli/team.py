@@ -91,7 +91,7 @@ def _serve(
     with translate_errors(click.ClickException):
         serving = ServingNode(record, settings, access, url)
         serving.directory.openid = OpenId(read_openid_settings(openid)) if openid else None
-        serving.serve(lambda port: click.echo(f"cairn: team node at {access.address.url(port)}", err=True))
+        serving.serve(lambda port: click.echo(f"cairn: team node at {access.address.origin(port)}", err=True))
     if worker is not None:
         worker.close()
     process.leave()

@@ -1,9 +1,10 @@
-"""The HTTP door: `/mcp` (streamable HTTP by the SDK), `POST /rpc`, `GET /health`, `GET /metrics`.
+"""The HTTP door: `/mcp` (streamable HTTP by the SDK), `POST /rpc`, `GET /health`, `GET /metrics`, and the pages at `/`.
 
 A browser on the same machine is the attacker to think of: any page may send requests to loopback. So the Host must be
 a name of this server, an Origin (which pages cannot forge) must be one too, and `/rpc` takes application/json alone,
 which a page cannot send across origins without asking. Beyond loopback every request carries the bearer token, and
-callers see only the roots the server was given.
+callers see only the roots the server was given. Our own pages are asked for by people, whose browsers carry no token:
+they need a session instead, on loopback too.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import hashlib
 import hmac
 import ipaddress
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -31,13 +32,16 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from codecairn import tools
 from codecairn.connection import Connection, Connections
+from codecairn.page import site
+from codecairn.page.site import PageSite
 from codecairn.serve import Service, jsonrpc, mcp
 from codecairn.serve.jsonrpc import BareDoor, NotJson
 from codecairn.serve.resources import Context
+from codecairn.withdrawal import while_connected
 
 LARGEST_BODY = 4 << 20
 DEFAULT_ADDRESS = "127.0.0.1:8417"
-_OPEN_PATHS = {"/health"}
+_OPEN_PATHS = {"/health"} | site.PATHS
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,11 @@ class Address:
     @property
     def is_loopback(self) -> bool:
         return _is_loopback(self.host)
+
+    @property
+    def is_any(self) -> bool:
+        """Whether it stands for every address of the machine."""
+        return _is_ip(self.host) and ipaddress.ip_address(self.host).is_unspecified
 
     @classmethod
     def parse(cls, text: str) -> Address:
@@ -60,8 +69,8 @@ class Address:
             raise ValueError(f"not HOST:PORT: {text}")
         return cls(host.strip("[]") or "127.0.0.1", int(port))
 
-    def url(self, port: int) -> str:
-        return f"http://[{self.host}]:{port}/mcp" if ":" in self.host else f"http://{self.host}:{port}/mcp"
+    def origin(self, port: int) -> str:
+        return f"http://[{self.host}]:{port}" if ":" in self.host else f"http://{self.host}:{port}"
 
 
 @dataclass(frozen=True)
@@ -106,7 +115,9 @@ class HttpAccess:
         return scheme.lower() == "bearer" and hmac.compare_digest(presented, (self.token or "").encode())
 
 
-def app(service: Service, access: HttpAccess, server: Server[Any] | None = None) -> Starlette:
+def app(
+    service: Service, access: HttpAccess, server: Server[Any] | None = None, pages: PageSite | None = None
+) -> Starlette:
     """The ASGI application; `server` replaces the MCP server behind `/mcp` (conformance fixtures use that)."""
     connections = Connections()
     bare = BareDoor(service, "http")
@@ -119,6 +130,8 @@ def app(service: Service, access: HttpAccess, server: Server[Any] | None = None)
         session = None if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else session_of(ctx.request)
         return connections.get(_connection_id(session), lasts=True) if session else caller(ctx.request)
 
+    # A browser's session is one process's, so workers behind a front have no pages.
+    page_routes = [] if access.front else (pages or PageSite(service, access.token)).routes()
     served = server or mcp.build(service, connection_of, "http")
     manager = StreamableHTTPSessionManager(app=served, max_request_body_size=LARGEST_BODY)
 
@@ -132,7 +145,7 @@ def app(service: Service, access: HttpAccess, server: Server[Any] | None = None)
             message = jsonrpc.parse(body)
         except NotJson as error:
             return _json(jsonrpc.parse_error(str(error)), 400)
-        answer = await _while_connected(request, bare.answer(message, caller(request)))
+        answer = await while_connected(request, bare.answer(message, caller(request)))
         return Response(status_code=202) if answer is None else _json(answer)
 
     async def health(request: Request) -> Response:
@@ -148,6 +161,7 @@ def app(service: Service, access: HttpAccess, server: Server[Any] | None = None)
         Route("/rpc", rpc, methods=["POST"]),
         Route("/health", health, methods=["GET"]),
         Route("/metrics", metrics, methods=["GET"]),
+        *page_routes,
     ]
 
     @asynccontextmanager
@@ -156,7 +170,8 @@ def app(service: Service, access: HttpAccess, server: Server[Any] | None = None)
             yield
         service.close()
 
-    application = Starlette(routes=routes, lifespan=lifespan)
+    handlers = {404: site.not_found, 500: site.failed}
+    application = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     application.add_middleware(Guarded, access=access)
     return application
 
@@ -208,22 +223,6 @@ def caller_of(access: HttpAccess, request: Request | None) -> str:
     return f"peer:{request.client.host}" if request and request.client else "process"
 
 
-async def _while_connected(request: Request, work: Awaitable[Any]) -> Any:
-    """The result of the work; a client that hangs up has withdrawn it, and nobody is left to read the None."""
-    answer = None
-    async with anyio.create_task_group() as tasks:
-
-        async def watch() -> None:
-            while (await request.receive())["type"] != "http.disconnect":
-                pass
-            tasks.cancel_scope.cancel()
-
-        tasks.start_soon(watch)
-        answer = await work
-        tasks.cancel_scope.cancel()
-    return answer
-
-
 async def body_of(request: Request) -> bytes | None:
     body = bytearray()
     try:
@@ -264,9 +263,9 @@ def _own_names() -> set[str]:
     return {name, name.split(".")[0]}
 
 
-def serve(service: Service, access: HttpAccess, announce: Callable[[int], None]) -> None:
+def serve(service: Service, access: HttpAccess, announce: Callable[[int], None], pages: PageSite | None = None) -> None:
     """Serve until a signal; `announce` is told the port once it is open, for port 0 means any."""
-    listen(app(service, access), access.address, announce)
+    listen(app(service, access, pages=pages), access.address, announce)
 
 
 def listen(application: ASGIApp, address: Address, announce: Callable[[int], None]) -> None:

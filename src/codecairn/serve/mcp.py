@@ -73,7 +73,8 @@ def build(
         if tool is None:
             data = unknown_tool(service.registry, params.name)
             raise MCPError(INVALID_PARAMS, data["reason"], data)
-        connection = connection_of(ctx)
+        connection, client = connection_of(ctx), _client(ctx)
+        connection.client = f"{client.name} {client.version}" if client is not None else connection.client
         await roots.ask(ctx, connection)
 
         def report(done: float, total: float | None, message: str | None) -> None:
@@ -92,7 +93,8 @@ def build(
         roots.forget(connection_of(ctx))
 
     async def asking(ctx: Context, method: str, work: Callable[[Call], Any]) -> Any:
-        connection = connection_of(ctx)
+        connection, client = connection_of(ctx), _client(ctx)
+        connection.client = f"{client.name} {client.version}" if client is not None else connection.client
         await roots.ask(ctx, connection)
         return await service.answer(method, work, connection, door)
 

@@ -28,6 +28,7 @@ from codecairn.cancel import Cancel
 from codecairn.connection import Connection
 from codecairn.errors import CairnError, RateLimited
 from codecairn.index.status import LIVE, index_status
+from codecairn.journal import CallJournal
 from codecairn.memory.sessions import Sessions
 from codecairn.metrics import Metrics
 from codecairn.paths import printable
@@ -160,6 +161,8 @@ class Registry:
         self.methods: dict[str, Tool] = {}
         self.metrics = Metrics()
         self.sessions = Sessions()
+        self.journal: CallJournal | None = None
+        """The latest calls; kept only where somebody can look at them."""
 
     def add(self, tool: Tool) -> None:
         if tool.name in self.tools:
@@ -312,9 +315,9 @@ def _look(tool: Tool, call: Call, given: Mapping[str, Any], ref: str | None) -> 
 
 
 def _note(tool: Tool, call: Call, arguments: Arguments, reply: ToolReply) -> None:
-    """Note an answer in its session, behind the call: nothing that goes wrong there is the caller's. A command is no
-    connection, and has none."""
-    if reply.error is None and call.door != "cli":
+    """Note an answer in its session, behind the call: nothing that goes wrong there is the caller's. Neither a command
+    nor a person who looks at pages is a connection, and has none."""
+    if reply.error is None and call.door not in ("cli", "page"):
         given = {name: value for name, value in (arguments or {}).items() if name not in tool.unlogged}
         call.registry.sessions.note(call.connection, call.projects, tool.name, given.get(tool.root_param), given)
 
@@ -332,6 +335,8 @@ def _record(tool: Tool, call: Call, arguments: Arguments, reply: ToolReply, elap
         "arguments": redact.mask_arguments(_loggable(tool, arguments)), **({} if count is None else {"found": count}),
     }  # fmt: skip
     log.log(logging.WARNING if slow else logging.INFO, "%s", tool.name, extra={"call": facts})
+    if call.registry.journal is not None:
+        call.registry.journal.note(facts, call.connection.client)
 
 
 def _loggable(tool: Tool, arguments: Arguments) -> Arguments:

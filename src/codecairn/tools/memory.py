@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from codecairn.cancel import Cancel
 from codecairn.errors import NotFound
+from codecairn.index.status import index_status
 from codecairn.memory import discoveries
 from codecairn.memory.discoveries import LONGEST, SHORTEST, UNBOUND, DiscoveryBinding, Draft, Type
 from codecairn.memory.drift_check import Verdict, bind_to_file, bind_to_symbol, verdict
 from codecairn.paths import module_name
+from codecairn.project import Project
 from codecairn.reading.memory import print_forgotten, print_remembered
 from codecairn.store.discoveries import DiscoveryRow
 from codecairn.store.view import View
@@ -121,6 +124,17 @@ def judge_discoveries(inquiry: Inquiry, rows: Sequence[DiscoveryRow]) -> list[Di
 
     found = inquiry.answer(judge)
     return found if found is not None else judge(None)
+
+
+def list_discoveries(project: Project, type_: str | None = None, module: str | None = None) -> list[Discovery]:
+    """Every discovery, newest first, judged by the index as it is, without waiting for it."""
+    rows = project.discoveries.all(type_, module)
+    return judge_discoveries(Inquiry(project, index_status(project.index, Cancel())), rows)
+
+
+def discoveries_on(inquiry: Inquiry, paths: Iterable[str]) -> list[Discovery]:
+    """The discoveries about some files, or about symbols in them, judged at the ref that the inquiry is about."""
+    return judge_discoveries(inquiry, inquiry.project.discoveries.on_paths(paths))
 
 
 def _message(row: DiscoveryRow, action: str) -> str:

@@ -1,0 +1,98 @@
+"""What a view may ask: the tools, by their names, as every other door asks them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from codecairn.errors import CairnError, InvalidInput, NotFound
+from codecairn.page.addresses import address
+from codecairn.page.sessions import PageSession
+from codecairn.project import Project
+from codecairn.tools import Call
+
+LONGEST_PARAM = 4_000
+FIRST_LINES = 600
+"""Lines of a file that its page has from the start on, whichever of them is asked for."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request as views see it: what is asked for, by whom, and the tools to answer it with."""
+
+    path: str
+    params: Mapping[str, str]
+    """Of the address, or of the form."""
+    session: PageSession
+    call: Call
+    failures: list[CairnError] = field(default_factory=list)
+
+    def tool(self, name: str, **arguments: Any) -> dict[str, Any]:
+        """The whole value of a tool; raises its error. Arguments that are not set are left out."""
+        tool = self.call.registry.tools.get(name)
+        if tool is None:
+            raise NotFound(f"This server does not offer {name}", remedy="Start it with that tool among --tools.")
+        given = {key: value for key, value in arguments.items() if value not in (None, "", [])}
+        if self.text("project") and tool.root_param in tool.params.__struct_fields__:
+            given[tool.root_param] = self.text("project")
+        call = replace(self.call, metadata=None, sequence="")
+        reply = self.call.registry.call(tool, call, given)
+        if reply.error is not None:
+            raise reply.error
+        return reply.value
+
+    def try_tool(self, name: str, **arguments: Any) -> dict[str, Any] | None:
+        """The value of a tool that a page can do without; its error is shown on the page, and the rest stays."""
+        try:
+            return self.tool(name, **arguments)
+        except CairnError as error:
+            self.failures.append(error)
+            return None
+
+    def text(self, name: str) -> str:
+        value = self.params.get(name, "")
+        if len(value) > LONGEST_PARAM:
+            raise InvalidInput(f"{name} is too long", param=name, reason=f"at most {LONGEST_PARAM} characters")
+        return value
+
+    def number(self, name: str) -> int | None:
+        value = self.text(name)
+        if not value:
+            return None
+        if not (value.isascii() and value.isdigit() and 0 < int(value[:12]) < 1 << 31):
+            raise InvalidInput(f"{name} is not a line or a count", param=name, reason="a whole number from 1")
+        return int(value)
+
+    @property
+    def project(self) -> Project:
+        named = self.text("project")
+        return self.call.projects.project_at(named, param="project") if named else self.call.project
+
+    def link(self, page: str, /, **params: Any) -> str:
+        """An address in the same project and at the same ref."""
+        return address(page, **{"project": self.text("project"), "ref": self.text("ref"), **params})
+
+    def file_link(self, path: str, line: int | None = None, **more: Any) -> str:
+        """The page of a file, at a line of it; only one far down has to be asked for to be on the page."""
+        far = line if more or (line or 0) > FIRST_LINES else None
+        return self.link("/file", path=path, line=far, **more) + (f"#L{line}" if line else "")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A page: a template with its values."""
+
+    template: str
+    values: Mapping[str, Any]
+    status: int = 200
+    part: str = ""
+    """The template of its changing part alone, for a page that is there already."""
+
+
+@dataclass(frozen=True)
+class GoTo:
+    """Another address, which the browser asks for next."""
+
+    address: str
+    notice: str = ""

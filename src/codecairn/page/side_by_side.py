@@ -1,0 +1,62 @@
+"""A unified diff as rows of two columns, before and after, with what differs within a line marked."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from markupsafe import Markup, escape
+
+from codecairn.page.visible import visible
+
+
+class DiffRow(NamedTuple):
+    before: Markup | None
+    after: Markup | None
+    is_same: bool = False
+    remark: str = ""
+    """A line of the diff that is of neither side: what was left out, where a hunk begins."""
+
+
+def rows_of(lines: Iterable[str]) -> list[DiffRow]:
+    rows, gone, come = list[DiffRow](), list[str](), list[str]()
+    for line in lines:
+        mark, text = line[:1], line[1:]
+        if mark == "-":
+            gone.append(text)
+        elif mark == "+":
+            come.append(text)
+        else:
+            rows += _pair(gone, come)
+            gone, come = [], []
+            rows.append(
+                DiffRow(_plain(text), _plain(text), is_same=True) if mark == " " else DiffRow(None, None, remark=line)
+            )
+    return [*rows, *_pair(gone, come)]
+
+
+def _pair(gone: list[str], come: list[str]) -> list[DiffRow]:
+    """Lines that went beside lines that came: in a changed run the first of one stands for the first of the other."""
+    both = [DiffRow(*_differing(*each)) for each in zip(gone, come, strict=False)]
+    left = [DiffRow(_plain(each), None) for each in gone[len(come) :]]
+    right = [DiffRow(None, _plain(each)) for each in come[len(gone) :]]
+    return [*both, *left, *right]
+
+
+def _differing(before: str, after: str) -> tuple[Markup, Markup]:
+    head = len(posixpath.commonprefix([before, after]))
+    tail = len(posixpath.commonprefix([before[head:][::-1], after[head:][::-1]]))
+    if head + tail < max(len(before), len(after)) / 4:
+        return _plain(before), _plain(after)
+    return _marked(before, head, tail), _marked(after, head, tail)
+
+
+def _marked(text: str, head: int, tail: int) -> Markup:
+    end = len(text) - tail
+    middle = Markup("<ins>{}</ins>").format(_plain(text[head:end])) if end > head else Markup("")
+    return _plain(text[:head]) + middle + _plain(text[end:])
+
+
+def _plain(text: str) -> Markup:
+    return escape(visible(text.rstrip("\r\n")))

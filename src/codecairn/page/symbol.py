@@ -1,0 +1,205 @@
+"""The page of a symbol, and the page of a file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+import msgspec
+
+from codecairn.file_roles import is_test
+from codecairn.page.asking import FIRST_LINES, Asked, Shown
+from codecairn.page.highlight import Mark, code_line, code_lines, mark_name
+from codecairn.page.visible import visible
+from codecairn.parse.language import language_of
+from codecairn.reading.graph_svg import draw_picture
+from codecairn.tools.inquiry import glance
+from codecairn.tools.memory import discoveries_on
+
+TABS = {"": "References", "graph": "Calls", "history": "History", "tests": "Tests"}
+_MOST_REFERENCES = 500
+_SURE = 0.9
+_MOST_EDGES = 100
+_MOST_BLAMED = 280
+"""Lines, as many as one answer of git_blame has."""
+_PAGE_LINES = 2 * FIRST_LINES
+
+
+def symbol(asked: Asked) -> Shown:
+    name, tab = asked.text("name"), asked.text("tab")
+    path, line, ref = asked.text("path"), asked.number("line"), asked.text("ref")
+    found = asked.tool("find_symbol", symbol_name=name, path=path, limit=20, ref=ref)["symbols"]
+    # A definition begins with its decorators; its name stands some lines below.
+    one = min(found, key=lambda each: abs(each["line_start"] - line)) if line else found[0]
+    values = {
+        "title": one["name"], "name": name, "symbol": one, "tab": tab, "ref": ref,
+        "others": [{**each, "page": page_of(asked, each)} for each in found if each is not one],
+        "tabs": [(key, said, page_of(asked, one, tab=key)) for key, said in TABS.items()],
+        "lines": _definition(asked, one), "remembered": remembered(asked, one),
+        "file_page": asked.file_link(one["path"], one["line_start"]),
+        "remember_page": asked.link("/memory/new", symbol=one["qualified_name"], path=one["path"]),
+    }  # fmt: skip
+    return Shown("symbol.html", {**values, **_PARTS.get(tab, _references)(asked, one)})
+
+
+def page_of(asked: Asked, each: dict[str, Any], **more: Any) -> str:
+    return asked.link("/symbol", name=each["qualified_name"], path=each["path"], line=each["line_start"], **more)
+
+
+def _definition(asked: Asked, one: dict[str, Any]) -> list[Any]:
+    if one.get("body"):
+        return code_lines(one["body"], one["language"], one["body_start_line"])
+    last = min(one["line_end"], one["line_start"] + 80)
+    read = asked.try_tool(
+        "read_file", path=one["path"], startLine=one["line_start"], endLine=last, ref=asked.text("ref")
+    )
+    return code_lines(read["file"]["content"], one["language"], one["line_start"]) if read else []
+
+
+def remembered(asked: Asked, one: dict[str, Any]) -> list[dict[str, Any]]:
+    inquiry = glance(asked.call, asked.project, asked.text("ref") or None)
+    found: list[dict[str, Any]] = msgspec.to_builtins(discoveries_on(inquiry, [one["path"]]))
+    return [each for each in found if each["symbol"] in (None, one["qualified_name"])]
+
+
+def _references(asked: Asked, one: dict[str, Any]) -> dict[str, Any]:
+    """The uses by file, the product's own before those in tests, then the unresolved."""
+    found = asked.try_tool(
+        "find_references", symbol_name=one["qualified_name"], path=one["path"], line=one["line_start"],
+        limit=_MOST_REFERENCES, include_unresolved=True, cursor=asked.text("cursor"), ref=asked.text("ref"),
+    )  # fmt: skip
+    if found is None:
+        return {"references": None}
+    cursor = found["next_cursor"]
+    return {
+        "references": found, "files": _by_file(asked, found["references"], one["name"]),
+        "unresolved": _by_file(asked, found["unresolved"] or [], one["name"]),
+        "next": page_of(asked, one, cursor=cursor) if cursor else "",
+    }  # fmt: skip
+
+
+def _by_file(asked: Asked, rows: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+    ordered = sorted(rows, key=lambda each: (is_test(each["path"]), each["path"], each["line_start"]))
+    return [
+        {
+            "path": path, "page": asked.link("/file", path=path), "is_test": is_test(path),
+            "rows": list(_uses(asked, path, of_file, mark_name(name))),
+        }
+        for path, of_file in groupby(ordered, key=lambda each: each["path"])
+    ]  # fmt: skip
+
+
+def _uses(asked: Asked, path: str, rows: Iterable[dict[str, Any]], mark: Mark) -> Iterator[dict[str, Any]]:
+    """The uses in one file; the symbol around them is named where it is another than that of the use before. Links to
+    tests would be a fifth of a page of 500."""
+    known = language_of(path)
+    language, before, has_links = known.data.name if known else "", "", not is_test(path)
+    for row in rows:
+        around = row["from_symbol"]
+        is_same, before = around["qualified_name"] == before, around["qualified_name"]
+        is_named = not is_same and around["kind"] != "module"
+        page = asked.link("/symbol", name=around["qualified_name"]) if is_named and has_links else ""
+        sure = f" {row['confidence']:.1f}" if row.get("confidence", 1.0) < _SURE else ""
+        yield {
+            **row, "html": code_line(row["context"], language, mark), "around": page,
+            "inside": around["name"] if is_named else "", "page": asked.file_link(path, row["line_start"]),
+            "evidence": f"{row.get('resolver') or row.get('reason') or ''}{sure}",
+        }  # fmt: skip
+
+
+def _graph(asked: Asked, one: dict[str, Any]) -> dict[str, Any]:
+    found = asked.try_tool(
+        "get_call_graph", symbol_name=one["qualified_name"], depth=asked.number("depth") or 2, limit=_MOST_EDGES,
+        ref=asked.text("ref"),
+    )  # fmt: skip
+    if found is None:
+        return {"graph": None, "picture": ""}
+    depths = [(depth, page_of(asked, one, tab="graph", depth=depth)) for depth in (1, 2, 3)]
+    picture = visible(draw_picture(found, lambda node: page_of(asked, node, tab="graph")))
+    sides = [
+        (said, [{**each, "page": page_of(asked, each)} for each in found["nodes"] if each["depth"] * sign > 0])
+        for said, sign in (("Callers", -1), ("Callees", 1))
+    ]
+    return {"graph": found, "picture": picture, "depths": depths, "depth": asked.number("depth") or 2, "sides": sides}
+
+
+def _history(asked: Asked, one: dict[str, Any]) -> dict[str, Any]:
+    """The commits that wrote the lines of the symbol as it is, the latest first."""
+    last = min(one["line_end"], one["line_start"] + _MOST_BLAMED - 1)
+    blame = asked.try_tool(
+        "git_blame", filePath=one["path"], startLine=one["line_start"], endLine=last, ref=asked.text("ref"),
+        format="json",
+    )  # fmt: skip
+    if blame is None:
+        return {"blame": None}
+    written = Counter(each["hash"] for each in blame["lines"])
+    commits = sorted(blame["commits"], key=lambda each: each["date"], reverse=True)
+    return {
+        "blame": blame, "most": max(written.values(), default=1),
+        "commits": [{**each, "lines": written[each["hash"]], "page": _commit_page(asked, each)} for each in commits],
+    }  # fmt: skip
+
+
+def _commit_page(asked: Asked, commit: dict[str, Any]) -> str:
+    if not commit["hash"].strip("0"):
+        return asked.link("/branch", base="HEAD", head="live", ref="")
+    return asked.link("/branch", base=f"{commit['hash']}^", head=commit["hash"], ref="")
+
+
+def _tests(asked: Asked, one: dict[str, Any]) -> dict[str, Any]:
+    """The tests among its callers, up to five calls away."""
+    found = asked.try_tool(
+        "get_call_graph", symbol_name=one["qualified_name"], direction="callers", depth=5, limit=300,
+        ref=asked.text("ref"),
+    )  # fmt: skip
+    if found is None:
+        return {"tests": None}
+    reaching = sorted(
+        (each for each in found["nodes"] if each["depth"] and is_test(each["path"])),
+        key=lambda each: (abs(each["depth"]), each["path"], each["line_start"]),
+    )
+    return {
+        "tests": [{**each, "page": page_of(asked, each)} for each in reaching],
+        "is_cut": found["next_cursor"] is not None, "metadata": found["metadata"],
+    }  # fmt: skip
+
+
+_PARTS = {"graph": _graph, "history": _history, "tests": _tests}
+
+
+def file(asked: Asked) -> Shown:
+    """A file, from about the line that is asked for on."""
+    path, line, end = asked.text("path"), asked.number("line"), asked.number("end")
+    start = max(1, line - 60) if line and line > FIRST_LINES else 1
+    read = asked.tool(
+        "read_file", path=path, startLine=start, endLine=start + _PAGE_LINES - 1, ref=asked.text("ref")
+    )["file"]  # fmt: skip
+    language = language_of(path)
+    shown = code_lines(read["content"], language.data.name if language else "", start)
+    last = start + len(shown) - 1
+    outline = asked.try_tool("get_file_outline", path=path, ref=asked.text("ref"))
+    values = {
+        "title": path, "path": path, "lines": shown, "file": read, "first": start, "last": last,
+        "chosen": range(line or 0, (end or line or 0) + 1) if line else (),
+        "before": asked.file_link(path, max(1, start - FIRST_LINES)) if start > 1 else "",
+        "after": asked.file_link(path, last + 60) if last < read["lines"] else "",
+        "outline": list(_flatten(asked, path, outline)) if outline else [],
+    }  # fmt: skip
+    return Shown("file.html", values)
+
+
+def _flatten(asked: Asked, path: str, outline: dict[str, Any]) -> list[dict[str, Any]]:
+    rows = list[dict[str, Any]]()
+
+    def walk(symbols: list[dict[str, Any]], depth: int) -> None:
+        for each in symbols:
+            line = each["line_start"]
+            rows.append({"name": each["name"], "kind": each["kind"], "line": line, "depth": min(depth, 3),
+                         "page": asked.file_link(path, line)})  # fmt: skip
+            walk(each.get("children") or [], depth + 1)
+
+    for each in outline["files"]:
+        walk(each["symbols"], 0)
+    return rows
