@@ -16,7 +16,8 @@ def test_the_uses_of_a_prototype_are_those_of_its_definition(tmp_path: Path) -> 
         places = {
             (name, path): lines(engine, references_to_all(engine, meanings(engine, name, path)[0].every))
             for name, path in (
-                ("price", "src/price.c"), ("price", "include/shop.h"), ("weigh", "src/weigh.c"), ("later", "src/later.c"),
+                ("price", "src/price.c"), ("price", "include/shop.h"), ("weigh", "src/weigh.c"),
+                ("later", "src/later.c"),
             )
         }  # fmt: skip
     assert places["price", "src/price.c"] == {("include/shop.h", 3), ("src/main.c", 6)}
