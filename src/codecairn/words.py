@@ -26,8 +26,9 @@ _LONGEST_IDENTIFIER = 120
 _MOST_IDENTIFIER_BYTES = 12_000_000
 """Some hundred thousand identifiers, each of which recurs a hundred times in a repository."""
 _MOST_PART_BYTES = 6_000_000
-_MOST_STEM_BYTES = 4_000_000
-"""Identifiers are made of a tenth as many parts, each of which recurs in ten of them."""
+_MOST_STEM_BYTES = 2_000_000
+"""Some ten thousand parts: the 35,000 identifiers that two hundred searches of Django meet have 113,000, of which
+8,400 differ."""
 
 _STOP_WORDS = frozenset(
     """
@@ -65,7 +66,7 @@ def words_of(identifier: str) -> list[str]:
 
 def _split(identifier: str) -> tuple[str, ...]:
     parts = [part.lower() for part in _PART.findall(identifier)]
-    stems = tuple([_stem_of[part] for part in parts if len(part) < _LONGEST_PART])
+    stems = tuple([_stems[part] for part in parts if len(part) < _LONGEST_PART])
     return (*stems, bare(identifier)) if len(parts) > 1 and len(identifier) < _LONGEST_IDENTIFIER else stems
 
 
@@ -89,6 +90,10 @@ def fresh_parts_of(text: str) -> tuple[str, ...]:
 
 
 def stem(word: str) -> str:
+    return _stems[word]
+
+
+def _stem(word: str) -> str:
     word = _singular(word)
     if len(word) < 5:
         return word
@@ -134,5 +139,5 @@ def identifiers(text: str) -> list[str]:
 _known: Memo[str, str] = Memo(
     "words.identifiers", _MOST_IDENTIFIER_BYTES, lambda identifier: " ".join(_split(identifier))
 )
+_stems: Memo[str, str] = Memo("words.stems", _MOST_STEM_BYTES, _stem)
 _parts: Memo[str, tuple[str, ...]] = Memo("words.parts", _MOST_PART_BYTES, fresh_parts_of)
-_stem_of: Memo[str, str] = Memo("words.stems", _MOST_STEM_BYTES, stem)
