@@ -362,8 +362,6 @@ class ProjectIndex:
             with self.lock.holding("tidying") as had:
                 if had:
                     folders.sweep(self.folder)
-                    if (opened := self.open_index()) is not None:
-                        Target(opened.store, opened.lexical, None).collect()
 
     def close(self) -> None:
         if self.keeping is not None:
