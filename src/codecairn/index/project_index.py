@@ -43,9 +43,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("codecairn.index")
 
+_IDLE_WORKERS_S = 60.0
 _PATIENCE_S, _BACKGROUND_PATIENCE_S = 2.0, 5.0
 """How long a run waits for another process to finish a batch before it says that it is busy."""
-_IDLE_WORKERS_S, _SETTLE_S, _GLANCE_S = 60.0, 5.0, 0.01
+_SETTLE_S = 5.0
+_GLANCE_S = 0.01
 
 
 class ProjectIndex:
@@ -360,8 +362,6 @@ class ProjectIndex:
             with self.lock.holding("tidying") as had:
                 if had:
                     folders.sweep(self.folder)
-                    if (opened := self.open_index()) is not None:
-                        Target(opened.store, opened.lexical, None).collect()
 
     def close(self) -> None:
         if self.keeping is not None:

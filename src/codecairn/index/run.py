@@ -119,10 +119,9 @@ class Target:
     def writer(self) -> IndexWriter:
         return IndexWriter(self.store)
 
-    def collect(self, least: int = 1) -> None:
-        """Take what nothing names any more from the lexical index, where it is so many versions, and after a day from
-        the database. Nobody sees them meanwhile."""
-        dropped = self.writer.retire(least)
+    def collect(self) -> None:
+        """Take what nothing names any more from the lexical index, and after a day from the database."""
+        dropped = self.writer.retire()
         if dropped:
             with self.lexical.writing() as writing:
                 for each in dropped:

@@ -37,11 +37,6 @@ _LONGEST_MODULE = 500
 _MOST_KINDS = 5
 
 
-_MOST_RETIRED = 32
-"""Versions. To take one from the lexical index costs as much as to add one, and a saved file leaves one behind: an
-answer need not wait for it."""
-
-
 class WorkingTree:
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -124,7 +119,7 @@ class WorkingTree:
                 left = batch.finish()
                 writer.publish(layer.id, left._replace(removed=gone.union(left.removed)))
         run.make_vectors(layer.id, is_whole=is_whole)
-        self._target.collect(1 if is_whole else _MOST_RETIRED)
+        self._target.collect()
 
     def _digest(self, layer: Layer, changed: list[ListedFile], batch: Batch) -> None:
         run, paths = self._run, [found.path for found in changed]

@@ -84,13 +84,10 @@ class IndexWriter:
                 database.execute("UPDATE file SET searchable = 1 WHERE id = ?", (each,))
                 database.execute("DELETE FROM dropped WHERE file = ?", (each,))
 
-    def retire(self, least: int = 1) -> list[int]:
-        """Unnamed versions that still have documents: noted in `dropped`, to be taken from the lexical index. None
-        where there are fewer than asked for."""
+    def retire(self) -> list[int]:
+        """Unnamed versions that still have documents: noted in `dropped`, to be taken from the lexical index."""
         with self.writing() as database:
             ids = database.execute("SELECT id FROM file WHERE unnamed_since IS NOT NULL AND searchable = 1").fetchall()
-            if len(ids) < least:
-                return []
             database.executemany("UPDATE file SET searchable = 0 WHERE id = ?", ids)
             database.executemany("INSERT OR IGNORE INTO dropped VALUES (?)", ids)
             return [row[0] for row in database.execute("SELECT file FROM dropped")]
