@@ -35,7 +35,7 @@ _PAINT = "performance.getEntriesByType('paint').find(each => each.name === 'firs
 
 
 @contextmanager
-def served(root: Path) -> Iterator[str]:
+def serve(root: Path) -> Iterator[str]:
     """The address that logs in, of a server for the project."""
     with tempfile.TemporaryFile("w+") as log:
         command = [CAIRN, "serve", "--http", "127.0.0.1:0", "--root", str(root), "--log-level", "warning"]
@@ -112,7 +112,7 @@ def main() -> None:
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if chromium is None:
         raise SystemExit("no Chromium is installed (Debian: apt-get install chromium)")
-    with served(asked.root.resolve()) as login, sync_playwright() as playwright:
+    with serve(asked.root.resolve()) as login, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page()
         page.goto(login)

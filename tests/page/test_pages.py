@@ -14,7 +14,7 @@ import pytest
 
 from codecairn.page.highlight import code_lines, mark_name, mark_query
 from codecairn.page.side_by_side import rows_of
-from codecairn.page.visible import visible
+from codecairn.page.visible import make_visible
 from tests.support.page import Markup, PageServer, Visitor
 from tests.support.repo import Repo
 
@@ -180,7 +180,7 @@ def test_a_page_with_its_files_weighs_less_than_100_kb_and_asks_nobody_else(visi
 
 
 def test_odd_characters_are_spelled_out() -> None:
-    assert visible("a\u202eb\x00c\u200bd\te\nf") == "a⟨202E⟩b⟨0⟩c⟨200B⟩d\te\nf"
+    assert make_visible("a\u202eb\x00c\u200bd\te\nf") == "a⟨202E⟩b⟨0⟩c⟨200B⟩d\te\nf"
     (line,) = code_lines("x = '\u202eevil'", "python")
     assert "\u202e" not in line.html
     assert "202E" in line.html

@@ -18,7 +18,7 @@ FIRST_LINES = 600
 
 
 @dataclass(frozen=True)
-class Asked:
+class PageRequest:
     """A request as views see it: what is asked for, by whom, and the tools to answer it with."""
 
     path: str
@@ -80,7 +80,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Shown:
+class PageAnswer:
     """A page: a template with its values."""
 
     template: str
@@ -91,7 +91,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class GoTo:
+class Redirect:
     """Another address, which the browser asks for next."""
 
     address: str

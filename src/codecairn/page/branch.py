@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from codecairn.page.asking import Asked, Shown
+from codecairn.page.asking import PageAnswer, PageRequest
 from codecairn.page.side_by_side import rows_of
 from codecairn.tools.inquiry import glance
 from codecairn.tools.memory import discoveries_on
@@ -16,7 +16,7 @@ _LIVE = "live"
 _ORDER = {"added": 0, "modified": 1, "deleted": 2}
 
 
-def branch(asked: Asked) -> Shown:
+def branch(asked: PageRequest) -> PageAnswer:
     base, head = asked.text("base").strip(), asked.text("head").strip() or _LIVE
     refs = asked.try_tool("list_refs")
     known = [each["ref"] for each in refs["refs"]] if refs else []
@@ -26,18 +26,18 @@ def branch(asked: Asked) -> Shown:
         cursor=asked.text("cursor"),
     )  # fmt: skip
     if found is None:
-        return Shown("branch.html", {**values, "diff": None}, 400)
+        return PageAnswer("branch.html", {**values, "diff": None}, 400)
     changes = [_change(asked, each, head, base) for each in found["changes"]]
     here = {"base": base, "head": head, "path": asked.text("path"), "ref": ""}
-    return Shown("branch.html", {
+    return PageAnswer("branch.html", {
         **values, "diff": found, "changes": changes, "files": _files(found, changes),
         "counts": Counter(each["change_type"] for each in changes), "path": asked.text("path"),
-        "drifting": _drifting(asked, found, head),
+        "drifting": _find_drift(asked, found, head),
         "next": asked.link("/branch", **here, cursor=found["next_cursor"]) if found["next_cursor"] else "",
     })  # fmt: skip
 
 
-def _change(asked: Asked, each: dict[str, Any], head: str, base: str) -> dict[str, Any]:
+def _change(asked: PageRequest, each: dict[str, Any], head: str, base: str) -> dict[str, Any]:
     record = each["after"] or each["before"]
     ref = "" if head == _LIVE else head
     if not each["after"]:
@@ -73,7 +73,7 @@ def _files(found: dict[str, Any], changes: list[dict[str, Any]]) -> list[dict[st
     ]  # fmt: skip
 
 
-def _drifting(asked: Asked, found: dict[str, Any], head: str) -> list[dict[str, Any]]:
+def _find_drift(asked: PageRequest, found: dict[str, Any], head: str) -> list[dict[str, Any]]:
     """What is remembered of the changed files and no longer stands as it was."""
     paths = {each[key] for each in found["file_changes"] for key in ("path", "old_path") if each.get(key)}
     inquiry = glance(asked.call, asked.project, None if head == _LIVE else head)

@@ -8,7 +8,7 @@ import anyio
 import anyio.to_thread
 
 from codecairn.errors import CairnError
-from codecairn.page.asking import Asked
+from codecairn.page.asking import PageRequest
 from codecairn.page.rendering import render
 from codecairn.page.server import journal_of, new_calls, status_values, traffic_values
 
@@ -19,7 +19,7 @@ _LONGEST_S = 3600.0
 """Then the browser asks again, which tells a page that is looked at from one that was left open somewhere."""
 
 
-async def events(asked: Asked, is_gone: Callable[[], Awaitable[bool]]) -> AsyncIterator[str]:
+async def events(asked: PageRequest, is_gone: Callable[[], Awaitable[bool]]) -> AsyncIterator[str]:
     status, after, ends = "", journal_of(asked.call).last, anyio.current_time() + _LONGEST_S
     looks = 0
     yield "retry: 2000\n\n"
@@ -38,14 +38,14 @@ async def events(asked: Asked, is_gone: Callable[[], Awaitable[bool]]) -> AsyncI
         await anyio.sleep(_EVERY_S)
 
 
-def _status(asked: Asked) -> str:
+def _status(asked: PageRequest) -> str:
     try:
         return render("part_status.html", status_values(asked))
     except CairnError as error:
         return render("part_problem.html", {"message": error.message})
 
 
-def _traffic(asked: Asked) -> str:
+def _traffic(asked: PageRequest) -> str:
     return render("part_traffic.html", traffic_values(asked))
 
 

@@ -13,7 +13,7 @@ import msgspec
 from codecairn.errors import ResultNotFound
 from codecairn.memory.archive import export_lines, import_rows, parse_lines
 from codecairn.memory.discoveries import LONGEST, SHORTEST, TYPES
-from codecairn.page.asking import Asked, GoTo, Shown
+from codecairn.page.asking import PageAnswer, PageRequest, Redirect
 from codecairn.page.side_by_side import rows_of
 from codecairn.tools.memory import list_discoveries
 
@@ -21,7 +21,7 @@ _STATES = ("fresh", "drifted", "orphaned", "unknown")
 _FIELDS = ("type", "content", "module", "path", "symbol")
 
 
-def memory(asked: Asked) -> Shown:
+def memory(asked: PageRequest) -> PageAnswer:
     found = _all(asked)
     type_, state, query = asked.text("type"), asked.text("state"), asked.text("q").strip()
     shown = _search(asked, query, found) if query else found
@@ -31,15 +31,15 @@ def memory(asked: Asked) -> Shown:
         "rows": [{**each, **_pages(asked, each)} for each in shown], "total": len(found),
         "by_type": Counter(each["type"] for each in found), "by_state": Counter(each["status"] for each in found),
     }  # fmt: skip
-    return Shown("memory.html", values)
+    return PageAnswer("memory.html", values)
 
 
-def _all(asked: Asked) -> list[dict[str, Any]]:
+def _all(asked: PageRequest) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = msgspec.to_builtins(list_discoveries(asked.call.project))
     return found
 
 
-def _pages(asked: Asked, each: dict[str, Any]) -> dict[str, str]:
+def _pages(asked: PageRequest, each: dict[str, Any]) -> dict[str, str]:
     about = asked.link("/symbol", name=each["symbol"], path=each["path"]) if each["symbol"] else ""
     if each["path"] and not about:
         about = asked.link("/file", path=each["path"])
@@ -49,7 +49,7 @@ def _pages(asked: Asked, each: dict[str, Any]) -> dict[str, str]:
     }  # fmt: skip
 
 
-def _search(asked: Asked, query: str, known: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _search(asked: PageRequest, query: str, known: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """In the order in which context_search ranks discoveries, which it does a type at a time."""
     scores = {
         each["id"]: each["score"]
@@ -60,7 +60,7 @@ def _search(asked: Asked, query: str, known: list[dict[str, Any]]) -> list[dict[
     return sorted((each for each in known if each["id"] in scores), key=lambda each: -scores[each["id"]])
 
 
-def edit(asked: Asked) -> Shown:
+def edit(asked: PageRequest) -> PageAnswer:
     """The form, empty for a new discovery or filled with one that is there."""
     identity = asked.text("id")
     if identity:
@@ -73,41 +73,41 @@ def edit(asked: Asked) -> Shown:
         "title": "Edit" if identity else "Remember", "id": identity, "fields": fields, "types": TYPES,
         "shortest": SHORTEST, "longest": LONGEST,
     }  # fmt: skip
-    return Shown("memory_edit.html", values)
+    return PageAnswer("memory_edit.html", values)
 
 
-def save(asked: Asked) -> GoTo:
+def save(asked: PageRequest) -> Redirect:
     """Remember what the form says; one that is edited gives way to what it became."""
     given = {name: asked.text(name).strip() for name in _FIELDS}
     stored = asked.tool("remember", **given)
     before = asked.text("id")
     if before and stored["discovery"]["id"] != before:
         asked.tool("forget", id=before)
-        return GoTo(asked.link("/memory"), "Saved. It is bound to the code as it is now.")
-    return GoTo(asked.link("/memory"), stored["message"])
+        return Redirect(asked.link("/memory"), "Saved. It is bound to the code as it is now.")
+    return Redirect(asked.link("/memory"), stored["message"])
 
 
-def forget(asked: Asked) -> GoTo:
+def forget(asked: PageRequest) -> Redirect:
     identity = asked.text("id")
     row = asked.call.project.discoveries.get(identity)
     asked.tool("forget", id=identity)
     if row is not None:
         asked.session.keep_forgotten(identity, next(export_lines([row])))
         asked.session.undo = identity
-    return GoTo(asked.link("/memory"), "Forgotten.")
+    return Redirect(asked.link("/memory"), "Forgotten.")
 
 
-def restore(asked: Asked) -> GoTo:
+def restore(asked: PageRequest) -> Redirect:
     """Bring back what was forgotten here, as it was: with its id and with the code it was about."""
     line = asked.session.forgotten.pop(asked.text("id"), None)
     if line is None:
         raise ResultNotFound("There is nothing to bring back", remedy="Only what was forgotten in this session can be.")
     project = asked.call.project
     import_rows(project.discoveries, parse_lines([line], project.guard))
-    return GoTo(asked.link("/memory"), "Brought back.")
+    return Redirect(asked.link("/memory"), "Brought back.")
 
 
-def drift(asked: Asked) -> Shown:
+def drift(asked: PageRequest) -> PageAnswer:
     """The code that a discovery is about, as it was when that was recorded, beside the code as it is."""
     row = _one(asked, asked.text("id"))
     values: dict[str, Any] = {
@@ -118,14 +118,14 @@ def drift(asked: Asked) -> Shown:
     }
     log = asked.try_tool("git_log", filePath=row["path"], until=row["date"], maxCount=1, format="json")
     if not log or not log["commits"]:
-        return Shown("memory_drift.html", values)
+        return PageAnswer("memory_drift.html", values)
     commit = log["commits"][0]
     diff = asked.try_tool("git_diff", ref1=commit["hash"], filePath=row["path"], format="json")
     files = [{**each, "rows": rows_of((each["diff"] or "").split("\n"))} for each in diff["files"]] if diff else []
-    return Shown("memory_drift.html", {**values, "commit": commit, "files": files})
+    return PageAnswer("memory_drift.html", {**values, "commit": commit, "files": files})
 
 
-def _one(asked: Asked, identity: str) -> dict[str, Any]:
+def _one(asked: PageRequest, identity: str) -> dict[str, Any]:
     found = next((each for each in _all(asked) if each["id"] == identity), None)
     if found is None:
         raise ResultNotFound(

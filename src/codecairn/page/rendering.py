@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from codecairn import __version__
 from codecairn.page import addresses, plots, words
-from codecairn.page.visible import visible
+from codecairn.page.visible import make_visible
 
 POLICY = "; ".join([
     "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
@@ -59,7 +59,7 @@ def _environment() -> jinja2.Environment:
         "plot": plots.plot,
     }  # fmt: skip
     environment.filters |= {
-        "exact": _exact, "count": words.count, "ago": words.ago, "size": words.size, "ms": words.duration,
+        "exact": _keep_exact, "count": words.count, "ago": words.ago, "size": words.size, "ms": words.duration,
         "plural": words.plural, "moment": words.moment, "short_ref": words.short_ref,
     }  # fmt: skip
     return environment
@@ -68,10 +68,10 @@ def _environment() -> jinja2.Environment:
 def _finalize(value: Any) -> Any:
     if isinstance(value, Markup) or not isinstance(value, str):
         return "" if value is None else value
-    return visible(value)
+    return make_visible(value)
 
 
-def _exact(value: str) -> Markup:
+def _keep_exact(value: str) -> Markup:
     """A text as it is, escaped: for the value of a field that is sent back."""
     return Markup.escape(value.replace("\x00", "").encode("utf-8", "replace").decode())
 

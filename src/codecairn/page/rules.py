@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from codecairn.page.asking import Asked, Shown
+from codecairn.page.asking import PageAnswer, PageRequest
 
 
-def rules(asked: Asked) -> Shown:
+def rules(asked: PageRequest) -> PageAnswer:
     query = asked.text("q").strip()
     listed = asked.tool("instructions_search", q=query) if query else asked.tool("instructions_list")
     integrity = asked.try_tool("integrity_verify")
@@ -23,4 +23,4 @@ def rules(asked: Asked) -> Shown:
         "hot": (asked.try_tool("usage_hotset", limit=10) or {}).get("items", []),
         "problems": health.get("problems", []) if health else [],
     }  # fmt: skip
-    return Shown("rules.html", values)
+    return PageAnswer("rules.html", values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from codecairn.file_roles import is_test
-from codecairn.page.asking import Asked, Shown
+from codecairn.page.asking import PageAnswer, PageRequest
 from codecairn.page.highlight import Mark, code_lines, mark_query
 from codecairn.parse.language import languages
 from codecairn.tools.search import SymbolKind
@@ -17,18 +17,18 @@ _KINDS = get_args(SymbolKind)
 MODES = {"": "words and meaning", "keyword": "words", "vector": "meaning"}
 
 
-def search(asked: Asked) -> Shown:
+def search(asked: PageRequest) -> PageAnswer:
     query = asked.text("q").strip()
     values = {
         "title": query or "Search", "q": asked.text("q"), "kinds": _KINDS, "modes": MODES,
         "languages": sorted(languages()), "filters": {name: asked.text(name) for name in _FILTERS},
     }  # fmt: skip
     if not query:
-        return Shown("home.html", {**values, **_overview(asked)}, part="part_home.html")
-    return Shown("search.html", {**values, **_results(asked, query)}, part="part_results.html")
+        return PageAnswer("home.html", {**values, **_overview(asked)}, part="part_home.html")
+    return PageAnswer("search.html", {**values, **_results(asked, query)}, part="part_results.html")
 
 
-def arguments(asked: Asked) -> dict[str, Any]:
+def arguments(asked: PageRequest) -> dict[str, Any]:
     """The arguments that a search and its explanation share."""
     kind = asked.text("kind")
     return {
@@ -37,11 +37,11 @@ def arguments(asked: Asked) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _overview(asked: Asked) -> dict[str, Any]:
+def _overview(asked: PageRequest) -> dict[str, Any]:
     return {"status": asked.try_tool("get_status"), "commits": asked.try_tool("git_log", maxCount=6)}
 
 
-def _results(asked: Asked, query: str) -> dict[str, Any]:
+def _results(asked: PageRequest, query: str) -> dict[str, Any]:
     found = asked.tool("search_code", query=query, limit=10, cursor=asked.text("cursor"), **arguments(asked))
     mark, cursor = mark_query(query), found["next_cursor"]
     return {
@@ -52,11 +52,11 @@ def _results(asked: Asked, query: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _filters(asked: Asked) -> dict[str, str]:
+def _filters(asked: PageRequest) -> dict[str, str]:
     return {name: asked.text(name) for name in _FILTERS}
 
 
-def _result(asked: Asked, query: str, each: dict[str, Any], mark: Mark) -> dict[str, Any]:
+def _result(asked: PageRequest, query: str, each: dict[str, Any], mark: Mark) -> dict[str, Any]:
     file, symbol, first = each["file"], each["symbol"], each["content_start_line"]
     text = "\n".join(each["content"].split("\n")[:_MOST_SHOWN])
     lines = code_lines(text, file["language"], first, mark)
@@ -72,7 +72,7 @@ def _result(asked: Asked, query: str, each: dict[str, Any], mark: Mark) -> dict[
     }  # fmt: skip
 
 
-def why(asked: Asked) -> Shown:
+def why(asked: PageRequest) -> PageAnswer:
     """Why a result stands where it stands: every signal, with what it added or took."""
     query = asked.text("q")
     found = asked.tool(
@@ -93,4 +93,4 @@ def why(asked: Asked) -> Shown:
         "most": max((abs(each["value"]) for each in rows), default=0.0),
         "back": asked.link("/", q=query, **_filters(asked)),
     }  # fmt: skip
-    return Shown("why.html", values, part="part_why.html")
+    return PageAnswer("why.html", values, part="part_why.html")

@@ -16,7 +16,7 @@ from codecairn.index.ref_pruning import prune
 from codecairn.index.status import index_status
 from codecairn.journal import CallJournal, CallRecord
 from codecairn.page.addresses import address
-from codecairn.page.asking import Asked, GoTo, Shown
+from codecairn.page.asking import PageAnswer, PageRequest, Redirect
 from codecairn.tools import Call
 from codecairn.tools.index import get_status
 
@@ -24,7 +24,7 @@ _MOST_CALLS = 60
 VERBS = {"rebuild": "Rebuild the index", "prune": "Prune branches"}
 
 
-def server(asked: Asked) -> Shown:
+def server(asked: PageRequest) -> PageAnswer:
     every = asked.text("all") == "1"
     metrics = asked.try_tool("metrics_snapshot")
     values = {
@@ -33,17 +33,17 @@ def server(asked: Asked) -> Shown:
         "every_page": asked.link("/server", all="" if every else "1"),
         "health": asked.try_tool("health_check"), **status_values(asked), **traffic_values(asked, every=every),
     }  # fmt: skip
-    return Shown("server.html", values)
+    return PageAnswer("server.html", values)
 
 
-def status_values(asked: Asked) -> dict[str, Any]:
+def status_values(asked: PageRequest) -> dict[str, Any]:
     """How the index stands, from the tool's own function: a look every second is no call to be counted."""
     project = asked.text("project")
     found: dict[str, Any] = msgspec.to_builtins(get_status(asked.call, workspace=project or None))
     return {"status": found}
 
 
-def traffic_values(asked: Asked, *, every: bool = False) -> dict[str, Any]:
+def traffic_values(asked: PageRequest, *, every: bool = False) -> dict[str, Any]:
     journal = journal_of(asked.call)
     calls = [each for each in journal.since(0) if every or each.door != "page"]
     minutes = journal.minutes()
@@ -69,14 +69,14 @@ def _errors(metrics: dict[str, Any] | None) -> list[tuple[str, int]]:
     return kinds.most_common()
 
 
-def _projects(asked: Asked) -> list[dict[str, Any]]:
+def _projects(asked: PageRequest) -> list[dict[str, Any]]:
     """The projects this server was given, each with how its index stands."""
     projects = asked.call.projects
     roots = projects.settings.roots or (projects.current().root,)
     return [_project(asked, str(root)) for root in roots]
 
 
-def _project(asked: Asked, root: str) -> dict[str, Any]:
+def _project(asked: PageRequest, root: str) -> dict[str, Any]:
     row: dict[str, Any] = {"root": root, "page": address("/server", project=root), "problem": "", "status": None}
     try:
         found = asked.call.projects.project_at(root, param="project")
@@ -85,12 +85,12 @@ def _project(asked: Asked, root: str) -> dict[str, Any]:
         return {**row, "name": root, "problem": error.message}
 
 
-def _refs(asked: Asked) -> list[dict[str, Any]]:
+def _refs(asked: PageRequest) -> list[dict[str, Any]]:
     found = asked.try_tool("list_refs")
     return found["refs"] if found else []
 
 
-def _overlays(asked: Asked) -> dict[str, dict[str, Any]]:
+def _overlays(asked: PageRequest) -> dict[str, dict[str, Any]]:
     """Every indexed ref but the default branch, with its cost: the files it does not share."""
     try:
         found = prune(asked.project.index, 0, Cancel(), dry_run=True)
@@ -100,24 +100,24 @@ def _overlays(asked: Asked) -> dict[str, dict[str, Any]]:
     return {each.ref: msgspec.to_builtins(each) for each in (*found.dropped, *found.kept)}
 
 
-def confirm(asked: Asked) -> Shown:
+def confirm(asked: PageRequest) -> PageAnswer:
     """What a verb would do, before it is done."""
     verb = asked.text("verb")
     if verb not in VERBS:
         raise InvalidInput("There is no such action", param="verb", reason="rebuild or prune")
     would = prune(asked.project.index, _days(asked), Cancel(), dry_run=True) if verb == "prune" else None
     values = {"title": VERBS[verb], "verb": verb, "would": would, "days": _days(asked), **status_values(asked)}
-    return Shown("server_confirm.html", values)
+    return PageAnswer("server_confirm.html", values)
 
 
-def _days(asked: Asked) -> float:
+def _days(asked: PageRequest) -> float:
     return float(asked.number("days") or KEPT_DAYS)
 
 
-def rebuild(asked: Asked) -> GoTo:
+def rebuild(asked: PageRequest) -> Redirect:
     """Begin to read every file anew; the page shows how far that is."""
     if asked.project.index.activity is not None:
-        return GoTo(asked.link("/server"), "The index is being made already.")
+        return Redirect(asked.link("/server"), "The index is being made already.")
     run = threading.Thread(
         target=asked.try_tool,
         args=("index_codebase",),
@@ -126,10 +126,10 @@ def rebuild(asked: Asked) -> GoTo:
         daemon=True,
     )
     run.start()
-    return GoTo(asked.link("/server"), "Rebuilding: every file is read anew.")
+    return Redirect(asked.link("/server"), "Rebuilding: every file is read anew.")
 
 
-def prune_refs(asked: Asked) -> GoTo:
+def prune_refs(asked: PageRequest) -> Redirect:
     found = prune(asked.project.index, _days(asked), asked.call.cancel)
     dropped = ", ".join(each.ref for each in found.dropped) or "none was idle for so long"
-    return GoTo(asked.link("/server"), f"{len(found.dropped)} dropped ({dropped}), {len(found.kept)} kept.")
+    return Redirect(asked.link("/server"), f"{len(found.dropped)} dropped ({dropped}), {len(found.kept)} kept.")

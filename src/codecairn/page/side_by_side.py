@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-from codecairn.page.visible import visible
+from codecairn.page.visible import make_visible
 
 
 class DiffRow(NamedTuple):
@@ -30,33 +30,32 @@ def rows_of(lines: Iterable[str]) -> list[DiffRow]:
         else:
             rows += _pair(gone, come)
             gone, come = [], []
-            rows.append(
-                DiffRow(_plain(text), _plain(text), is_same=True) if mark == " " else DiffRow(None, None, remark=line)
-            )
+            same = _escape_line(text)
+            rows.append(DiffRow(same, same, is_same=True) if mark == " " else DiffRow(None, None, remark=line))
     return [*rows, *_pair(gone, come)]
 
 
 def _pair(gone: list[str], come: list[str]) -> list[DiffRow]:
     """Lines that went beside lines that came: in a changed run the first of one stands for the first of the other."""
-    both = [DiffRow(*_differing(*each)) for each in zip(gone, come, strict=False)]
-    left = [DiffRow(_plain(each), None) for each in gone[len(come) :]]
-    right = [DiffRow(None, _plain(each)) for each in come[len(gone) :]]
+    both = [DiffRow(*_mark_difference(*each)) for each in zip(gone, come, strict=False)]
+    left = [DiffRow(_escape_line(each), None) for each in gone[len(come) :]]
+    right = [DiffRow(None, _escape_line(each)) for each in come[len(gone) :]]
     return [*both, *left, *right]
 
 
-def _differing(before: str, after: str) -> tuple[Markup, Markup]:
+def _mark_difference(before: str, after: str) -> tuple[Markup, Markup]:
     head = len(posixpath.commonprefix([before, after]))
     tail = len(posixpath.commonprefix([before[head:][::-1], after[head:][::-1]]))
     if head + tail < max(len(before), len(after)) / 4:
-        return _plain(before), _plain(after)
-    return _marked(before, head, tail), _marked(after, head, tail)
+        return _escape_line(before), _escape_line(after)
+    return _mark_middle(before, head, tail), _mark_middle(after, head, tail)
 
 
-def _marked(text: str, head: int, tail: int) -> Markup:
+def _mark_middle(text: str, head: int, tail: int) -> Markup:
     end = len(text) - tail
-    middle = Markup("<ins>{}</ins>").format(_plain(text[head:end])) if end > head else Markup("")
-    return _plain(text[:head]) + middle + _plain(text[end:])
+    middle = Markup("<ins>{}</ins>").format(_escape_line(text[head:end])) if end > head else Markup("")
+    return _escape_line(text[:head]) + middle + _escape_line(text[end:])
 
 
-def _plain(text: str) -> Markup:
-    return escape(visible(text.rstrip("\r\n")))
+def _escape_line(text: str) -> Markup:
+    return escape(make_visible(text.rstrip("\r\n")))

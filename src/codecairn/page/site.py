@@ -30,7 +30,7 @@ from codecairn.errors import (
 )
 from codecairn.journal import CallJournal
 from codecairn.page.addresses import is_own
-from codecairn.page.asking import Asked, GoTo, Shown
+from codecairn.page.asking import PageAnswer, PageRequest, Redirect
 from codecairn.page.sessions import PageSession, PageSessions
 from codecairn.project import Projects
 from codecairn.tools import Call, Registry
@@ -39,7 +39,7 @@ from codecairn.withdrawal import while_connected
 log = logging.getLogger("codecairn.page")
 
 _Answer = TypeVar("_Answer")
-View = Callable[[Asked], Shown | GoTo]
+View = Callable[[PageRequest], PageAnswer | Redirect]
 _LARGEST_FORM = 64_000
 _LARGEST_REPORT = 8_000
 _STATUS: list[tuple[type[CairnError], int]] = [
@@ -113,7 +113,7 @@ class PageSite:
         wants_part = "cairn-part" in request.headers
 
         def work(call: Call) -> Response:
-            return _respond(_view(view), Asked(path, params, session, call), wants_part=wants_part)
+            return _respond(_view(view), PageRequest(path, params, session, call), wants_part=wants_part)
 
         answer = self.service.answer(f"page{path}", work, session.connection, "page")
         found = await while_connected(request, answer)
@@ -182,7 +182,7 @@ class PageSite:
         if session is None or _is_foreign(request):
             return Response(status_code=401 if session is None else 403)
         call = Call(self.service.projects, session.connection, self.service.registry, "page")
-        asked = Asked("/server", dict(request.query_params), session, call)
+        asked = PageRequest("/server", dict(request.query_params), session, call)
         return StreamingResponse(events(asked, request.is_disconnected), 200, _headers(), "text/event-stream")
 
     async def _note_report(self, request: Request) -> Response:
@@ -213,19 +213,19 @@ def _view(name: str) -> View:
     return found
 
 
-def _respond(view: View, asked: Asked, *, wants_part: bool) -> Response:
+def _respond(view: View, asked: PageRequest, *, wants_part: bool) -> Response:
     try:
         shown = view(asked)
     except CairnError as error:
-        shown = Shown("error.html", error_values(error), _status_of(error), "part_error.html")
-    if isinstance(shown, GoTo):
+        shown = PageAnswer("error.html", error_values(error), _status_of(error), "part_error.html")
+    if isinstance(shown, Redirect):
         asked.session.notice = shown.notice
         return RedirectResponse(shown.address, 303, _headers())
-    values = {**_around(asked), **shown.values, "failures": asked.failures}
+    values = {**_frame_values(asked), **shown.values, "failures": asked.failures}
     return _html(shown.part if wants_part and shown.part else shown.template, values, shown.status)
 
 
-def _around(asked: Asked) -> dict[str, Any]:
+def _frame_values(asked: PageRequest) -> dict[str, Any]:
     """What every page shows besides its own matter. A notice is shown once."""
     session = asked.session
     notice, undo, session.notice, session.undo = session.notice, session.undo, "", ""
@@ -233,10 +233,9 @@ def _around(asked: Asked) -> dict[str, Any]:
         project = asked.project.name
     except CairnError:
         project = ""
-    roots = [str(root) for root in asked.call.projects.settings.roots]
     return {
         "form_key": session.form_key, "notice": notice, "undo": undo, "link": asked.link, "project_name": project,
-        "project_root": asked.params.get("project", ""), "roots": roots if len(roots) > 1 else [], "here": asked.path,
+        "project_root": asked.params.get("project", ""),  "here": asked.path,
         "ref": asked.params.get("ref", ""),
     }  # fmt: skip
 
@@ -276,7 +275,7 @@ def _headers() -> dict[str, str]:
     return dict(HEADERS)
 
 
-async def not_found(request: Request, error: Exception) -> Response:
+async def show_not_found(request: Request, error: Exception) -> Response:
     """The page for an address that is none; programs get a line of text."""
     del error
     if "text/html" not in request.headers.get("accept", ""):
@@ -285,7 +284,7 @@ async def not_found(request: Request, error: Exception) -> Response:
     return _html("error.html", {**values, "title": "No such page"}, 404)
 
 
-async def failed(request: Request, error: Exception) -> Response:
+async def show_failure(request: Request, error: Exception) -> Response:
     """The page for a fault of ours; the log has more."""
     if "text/html" not in request.headers.get("accept", ""):
         return Response("Internal Server Error", 500, media_type="text/plain")

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 
 from codecairn.file_roles import is_test
-from codecairn.page.asking import FIRST_LINES, Asked, Shown
+from codecairn.page.asking import FIRST_LINES, PageAnswer, PageRequest
 from codecairn.page.highlight import Mark, code_line, code_lines, mark_name
-from codecairn.page.visible import visible
+from codecairn.page.visible import make_visible
 from codecairn.parse.language import language_of
 from codecairn.reading.graph_svg import draw_picture
 from codecairn.tools.inquiry import glance
@@ -27,7 +27,7 @@ _MOST_BLAMED = 280
 _PAGE_LINES = 2 * FIRST_LINES
 
 
-def symbol(asked: Asked) -> Shown:
+def symbol(asked: PageRequest) -> PageAnswer:
     name, tab = asked.text("name"), asked.text("tab")
     path, line, ref = asked.text("path"), asked.number("line"), asked.text("ref")
     found = asked.tool("find_symbol", symbol_name=name, path=path, limit=20, ref=ref)["symbols"]
@@ -37,18 +37,18 @@ def symbol(asked: Asked) -> Shown:
         "title": one["name"], "name": name, "symbol": one, "tab": tab, "ref": ref,
         "others": [{**each, "page": page_of(asked, each)} for each in found if each is not one],
         "tabs": [(key, said, page_of(asked, one, tab=key)) for key, said in TABS.items()],
-        "lines": _definition(asked, one), "remembered": remembered(asked, one),
+        "lines": _definition(asked, one), "remembered": _find_discoveries(asked, one),
         "file_page": asked.file_link(one["path"], one["line_start"]),
         "remember_page": asked.link("/memory/new", symbol=one["qualified_name"], path=one["path"]),
     }  # fmt: skip
-    return Shown("symbol.html", {**values, **_PARTS.get(tab, _references)(asked, one)})
+    return PageAnswer("symbol.html", {**values, **_PARTS.get(tab, _references)(asked, one)})
 
 
-def page_of(asked: Asked, each: dict[str, Any], **more: Any) -> str:
+def page_of(asked: PageRequest, each: dict[str, Any], **more: Any) -> str:
     return asked.link("/symbol", name=each["qualified_name"], path=each["path"], line=each["line_start"], **more)
 
 
-def _definition(asked: Asked, one: dict[str, Any]) -> list[Any]:
+def _definition(asked: PageRequest, one: dict[str, Any]) -> list[Any]:
     if one.get("body"):
         return code_lines(one["body"], one["language"], one["body_start_line"])
     last = min(one["line_end"], one["line_start"] + 80)
@@ -58,13 +58,13 @@ def _definition(asked: Asked, one: dict[str, Any]) -> list[Any]:
     return code_lines(read["file"]["content"], one["language"], one["line_start"]) if read else []
 
 
-def remembered(asked: Asked, one: dict[str, Any]) -> list[dict[str, Any]]:
+def _find_discoveries(asked: PageRequest, one: dict[str, Any]) -> list[dict[str, Any]]:
     inquiry = glance(asked.call, asked.project, asked.text("ref") or None)
     found: list[dict[str, Any]] = msgspec.to_builtins(discoveries_on(inquiry, [one["path"]]))
     return [each for each in found if each["symbol"] in (None, one["qualified_name"])]
 
 
-def _references(asked: Asked, one: dict[str, Any]) -> dict[str, Any]:
+def _references(asked: PageRequest, one: dict[str, Any]) -> dict[str, Any]:
     """The uses by file, the product's own before those in tests, then the unresolved."""
     found = asked.try_tool(
         "find_references", symbol_name=one["qualified_name"], path=one["path"], line=one["line_start"],
@@ -80,7 +80,7 @@ def _references(asked: Asked, one: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _by_file(asked: Asked, rows: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
+def _by_file(asked: PageRequest, rows: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
     ordered = sorted(rows, key=lambda each: (is_test(each["path"]), each["path"], each["line_start"]))
     return [
         {
@@ -91,7 +91,7 @@ def _by_file(asked: Asked, rows: list[dict[str, Any]], name: str) -> list[dict[s
     ]  # fmt: skip
 
 
-def _uses(asked: Asked, path: str, rows: Iterable[dict[str, Any]], mark: Mark) -> Iterator[dict[str, Any]]:
+def _uses(asked: PageRequest, path: str, rows: Iterable[dict[str, Any]], mark: Mark) -> Iterator[dict[str, Any]]:
     """The uses in one file; the symbol around them is named where it is another than that of the use before. Links to
     tests would be a fifth of a page of 500."""
     known = language_of(path)
@@ -109,7 +109,7 @@ def _uses(asked: Asked, path: str, rows: Iterable[dict[str, Any]], mark: Mark) -
         }  # fmt: skip
 
 
-def _graph(asked: Asked, one: dict[str, Any]) -> dict[str, Any]:
+def _graph(asked: PageRequest, one: dict[str, Any]) -> dict[str, Any]:
     found = asked.try_tool(
         "get_call_graph", symbol_name=one["qualified_name"], depth=asked.number("depth") or 2, limit=_MOST_EDGES,
         ref=asked.text("ref"),
@@ -117,7 +117,7 @@ def _graph(asked: Asked, one: dict[str, Any]) -> dict[str, Any]:
     if found is None:
         return {"graph": None, "picture": ""}
     depths = [(depth, page_of(asked, one, tab="graph", depth=depth)) for depth in (1, 2, 3)]
-    picture = visible(draw_picture(found, lambda node: page_of(asked, node, tab="graph")))
+    picture = make_visible(draw_picture(found, lambda node: page_of(asked, node, tab="graph")))
     sides = [
         (said, [{**each, "page": page_of(asked, each)} for each in found["nodes"] if each["depth"] * sign > 0])
         for said, sign in (("Callers", -1), ("Callees", 1))
@@ -125,7 +125,7 @@ def _graph(asked: Asked, one: dict[str, Any]) -> dict[str, Any]:
     return {"graph": found, "picture": picture, "depths": depths, "depth": asked.number("depth") or 2, "sides": sides}
 
 
-def _history(asked: Asked, one: dict[str, Any]) -> dict[str, Any]:
+def _history(asked: PageRequest, one: dict[str, Any]) -> dict[str, Any]:
     """The commits that wrote the lines of the symbol as it is, the latest first."""
     last = min(one["line_end"], one["line_start"] + _MOST_BLAMED - 1)
     blame = asked.try_tool(
@@ -142,13 +142,13 @@ def _history(asked: Asked, one: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _commit_page(asked: Asked, commit: dict[str, Any]) -> str:
+def _commit_page(asked: PageRequest, commit: dict[str, Any]) -> str:
     if not commit["hash"].strip("0"):
         return asked.link("/branch", base="HEAD", head="live", ref="")
     return asked.link("/branch", base=f"{commit['hash']}^", head=commit["hash"], ref="")
 
 
-def _tests(asked: Asked, one: dict[str, Any]) -> dict[str, Any]:
+def _tests(asked: PageRequest, one: dict[str, Any]) -> dict[str, Any]:
     """The tests among its callers, up to five calls away."""
     found = asked.try_tool(
         "get_call_graph", symbol_name=one["qualified_name"], direction="callers", depth=5, limit=300,
@@ -169,7 +169,7 @@ def _tests(asked: Asked, one: dict[str, Any]) -> dict[str, Any]:
 _PARTS = {"graph": _graph, "history": _history, "tests": _tests}
 
 
-def file(asked: Asked) -> Shown:
+def file(asked: PageRequest) -> PageAnswer:
     """A file, from about the line that is asked for on."""
     path, line, end = asked.text("path"), asked.number("line"), asked.number("end")
     start = max(1, line - 60) if line and line > FIRST_LINES else 1
@@ -187,10 +187,10 @@ def file(asked: Asked) -> Shown:
         "after": asked.file_link(path, last + 60) if last < read["lines"] else "",
         "outline": list(_flatten(asked, path, outline)) if outline else [],
     }  # fmt: skip
-    return Shown("file.html", values)
+    return PageAnswer("file.html", values)
 
 
-def _flatten(asked: Asked, path: str, outline: dict[str, Any]) -> list[dict[str, Any]]:
+def _flatten(asked: PageRequest, path: str, outline: dict[str, Any]) -> list[dict[str, Any]]:
     rows = list[dict[str, Any]]()
 
     def walk(symbols: list[dict[str, Any]], depth: int) -> None:

@@ -16,7 +16,7 @@ _ODD = re.compile(
 )
 
 
-def visible(text: str) -> str:
+def make_visible(text: str) -> str:
     return _ODD.sub(lambda found: f"⟨{ord(found.group()):X}⟩", text)
 
 
@@ -24,6 +24,6 @@ def split_odd(text: str) -> list[str]:
     """The parts of a text in turn: plain, odd, plain and so on."""
     parts, end = list[str](), 0
     for found in _ODD.finditer(text):
-        parts += text[end : found.start()], visible(found.group())
+        parts += text[end : found.start()], make_visible(found.group())
         end = found.end()
     return [*parts, text[end:]]

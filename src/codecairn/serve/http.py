@@ -170,7 +170,7 @@ def app(
             yield
         service.close()
 
-    handlers = {404: site.not_found, 500: site.failed}
+    handlers = {404: site.show_not_found, 500: site.show_failure}
     application = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     application.add_middleware(Guarded, access=access)
     return application
