@@ -68,8 +68,14 @@ class Audit:
         with self._lock:
             if not self._spool.exists():
                 return 0
-            lines = self._spool.read_bytes().split(b"\n")
-            rows = [_decoder.decode(line) for line in lines[:-1]]
+            rows = list(filter(None, map(_row, self._spool.read_bytes().split(b"\n"))))
             self._insert(rows)
             self._spool.unlink()
             return len(rows)
+
+
+def _row(line: bytes) -> AuditRow | None:
+    try:
+        return _decoder.decode(line)
+    except msgspec.MsgspecError:
+        return None
