@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -9,6 +10,8 @@ from itertools import pairwise
 import pytest
 
 from codecairn.errors import CairnError, Cancelled, InvalidInput
+from codecairn.team.audit import Audit, AuditRow
+from codecairn.team.database import RecordUnavailable
 from codecairn.team.jobs import check_lease
 from codecairn.team.nodes import owners
 from codecairn.team.permissions import matches_glob
@@ -175,3 +178,20 @@ def test_only_the_repositories_of_a_dead_node_move() -> None:
         assert after[name][: len(kept)] == kept
     counts = [sum(node in each for each in before.values()) for node in nodes]
     assert min(counts) > 40
+
+
+def test_audit_rows_wait_for_the_database_and_a_cut_line_costs_itself(team: Team) -> None:
+    audit = Audit(team.record.database, team.folder / "spool")
+    rows = [AuditRow("2026-01-01T00:00:00Z", str(each), "ada", "git_log", "org/a", "ok", 1, "n") for each in range(3)]
+    audit.write(rows[0])
+    team.record.database._away_until = math.inf
+    audit.write(rows[1])
+    with (team.folder / "spool").open("ab") as spool:
+        spool.write(b'["2026-01-01T00:0\n')
+    audit.write(rows[2])
+    with pytest.raises(RecordUnavailable):
+        audit.flush()
+    team.record.database._away_until = 0.0
+    assert audit.flush() == 2
+    assert audit.flush() == 0
+    assert team.record.database.rows("SELECT request FROM audit ORDER BY 1") == [("0",), ("1",), ("2",)]

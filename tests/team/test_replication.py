@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 
 import pytest
 
 from codecairn.cancel import Cancel
 from codecairn.index.received import known_keys
 from codecairn.team.monitor import serve_monitor
-from tests.support.team import Team, TeamDoor, open_team
+from tests.support.team import Team, TeamDoor, TeamProcess, open_team
 from tests.support.wait import eventually
 from tests.team.conftest import fresh_database
 
@@ -204,3 +205,13 @@ def test_a_worker_tells_monitors_how_it_stands(team: Team) -> None:
     worker.heard_at -= 60
     assert door.ask("GET", "/health", None, {})[0] == 503
     assert door.ask("GET", "/else", None, {})[0] == 404
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM to end by")
+def test_a_node_that_is_told_to_end_leaves_the_team(team: Team) -> None:
+    node = TeamProcess("node", team.url, team.folder / "a")
+    eventually(team.record.nodes.living)
+    node.process.terminate()
+    assert node.process.wait(20) == 0
+    node.close()
+    assert team.record.nodes.living() == []

@@ -91,11 +91,17 @@ def _serve(
     with translate_errors(click.ClickException):
         serving = ServingNode(record, settings, access, url)
         serving.directory.openid = OpenId(read_openid_settings(openid)) if openid else None
+        _on_signals(serving.stop)  # uvicorn gives a signal back when it has ended, and that is to end nothing more
         serving.serve(lambda port: click.echo(f"cairn: team node at {access.address.origin(port)}", err=True))
     if worker is not None:
         worker.close()
     process.leave()
     record.close()
+
+
+def _on_signals(end: Callable[[], None]) -> None:
+    for name in ("SIGTERM", "SIGINT"):
+        signal.signal(getattr(signal, name), lambda *_: end())
 
 
 def _access(address: str, hosts: tuple[str, ...]) -> HttpAccess:
@@ -122,8 +128,7 @@ def work(database: str | None, address: str | None, lease_s: float | None, log_l
     from codecairn.team.worker import TeamWorker
 
     worker = TeamWorker(record, Clones(config.load(local=False)))
-    for name in ("SIGTERM", "SIGINT"):
-        signal.signal(getattr(signal, name), lambda *_: worker.close())
+    _on_signals(worker.close)
     said = ""
     if address is not None:
         where = _access(address, ()).address

@@ -80,3 +80,10 @@ class Audit:
             self._insert(rows)
             self._spool.unlink()
             return len(rows)
+
+
+def _row(line: bytes) -> AuditRow | None:
+    try:
+        return _decoder.decode(line)
+    except msgspec.MsgspecError:
+        return None

@@ -100,8 +100,8 @@ class Replication:
                 self._directory.refresh()
                 self._audit.flush()
                 self._note_tokens()
-            except CairnError as error:
-                log.warning("the record does not answer: %s", error.message)
+            except (CairnError, OSError) as error:
+                log.warning("the record does not answer: %s", error)
             self._bell.pause(nodes.HEARTBEAT_S)
 
     def _note_tokens(self) -> None:
@@ -112,9 +112,12 @@ class Replication:
             self._noted_tokens = now
 
     def _follow(self) -> None:
+        """Nothing that goes wrong with one look ends the next."""
         while self._bell.wait():
-            with contextlib.suppress(RecordUnavailable):
+            try:
                 self.catch_up()
+            except (CairnError, OSError) as error:
+                log.warning("replicas are not followed: %s", error)
 
     def catch_up(self) -> None:
         """Bring every replica of this node to its publication, and its memory to the last event."""
@@ -150,9 +153,9 @@ class Replication:
             self.failures.pop(repository.name, None)
         except RecordUnavailable:
             raise
-        except CairnError as error:
-            self.failures[repository.name] = error.message
-            log.warning("%s cannot be replicated: %s", repository.name, error.message)
+        except (CairnError, OSError) as error:
+            self.failures[repository.name] = str(error)
+            log.warning("%s cannot be replicated: %s", repository.name, error)
 
     def _replicate(self, repository: TeamRepository) -> None:
         clone = self._replicas.clones.at(repository)

@@ -3,7 +3,7 @@
     token   the name people know it by, the SHA-256 of the secret (256 random bits; the secret itself is shown once and
             kept nowhere), the globs of repository names it opens, its role, when it ends, when it was last used
 
-A reader asks; a writer also records discoveries and indexes; an admin also sees how the servers stand. A glob is
+A reader asks; a writer also records discoveries and indexes; an admin may do as a writer does. A glob is
 matched against the whole name, `*` within one part and `**` over all: `org/*`, `org/web-*`, `**`.
 """
 

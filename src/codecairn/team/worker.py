@@ -78,9 +78,9 @@ class TeamWorker:
             self._record.jobs.finish(job)
             self.done += 1
             self.lag_s = job.waited_s + time.monotonic() - began
-        except CairnError as error:
+        except (CairnError, OSError) as error:
             self.failed += 1
-            reason = f"{error.message}. {error.remedy}"
+            reason = f"{error.message}. {error.remedy}" if isinstance(error, CairnError) else str(error)
             log.warning("repository %s: %s", job.repository, reason)
             self._record.jobs.fail(job, reason)
             if not isinstance(error, Busy):

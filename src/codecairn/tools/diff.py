@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,30 +18,25 @@ from codecairn.diff.symbol_changes import symbol_changes
 from codecairn.diff.values import ChangeType, FileStatus, SymbolChange, SymbolPlace
 from codecairn.diff.values import VersionChange as Compared
 from codecairn.errors import MergeBaseFailed, OverlayNotReady, RefNotFound
-from codecairn.file_roles import is_test
 from codecairn.index.status import LIVE, IndexStatus
 from codecairn.names.filters import Filters, check_path
 from codecairn.names.kinds import SHORT_KINDS
 from codecairn.names.qualified import qualified_name
-from codecairn.parse.kinds import CALLABLE
 from codecairn.project import Project
 from codecairn.reading.changes import print_changes
-from codecairn.resolve.engine import Engine
 from codecairn.resolve.identity import stable_id, symbol_id
-from codecairn.resolve.same_definition import declarations, references_to_all
-from codecairn.resolve.values import Definition
 from codecairn.source.parting import Parting, parting
 from codecairn.source.refs import default_branch, tip_of
 from codecairn.store.database import IndexStore
 from codecairn.store.layers import Layer
-from codecairn.store.view import FileRow, View
+from codecairn.store.view import FileRow
 from codecairn.text import number_of
 from codecairn.tools import Call, tool
 from codecairn.tools.binding_rules import Rules, rules_for
 from codecairn.tools.cursor import Cursor, offset_of
 from codecairn.tools.inquiry import Inquiry, Workspace, clamp, inquire, project_of
-from codecairn.tools.references import symbol_around
 from codecairn.tools.suggestions import filters_without_files
+from codecairn.tools.symbol_calls import CountedCalls, SymbolCalls, count_calls
 from codecairn.tools.waiting import CallPatience
 
 _MOST_CHANGES = 1000
@@ -51,8 +45,6 @@ _ROOM_FOR_RULES = 1_200
 """Characters of the bodies of rules beside the changes."""
 _UNINDEXED = -1
 """Stands for the number of a layer that is not there yet."""
-_NEAREST = 5
-"""Callers that are named."""
 _NOT_COUNTED = "Callers were not counted of every symbol: that takes more steps than one answer may; ask again to go on"
 
 
@@ -292,60 +284,13 @@ def _paths(change: SymbolChange) -> list[str]:
     return [place.version.path for place in (change.before, change.after) if place is not None]
 
 
-class _Calls(NamedTuple):
-    total: int
-    unbound: int
-    nearest: list[str]
-
-
-def _callers(call: Call, side: _RefSide, places: list[SymbolPlace | None]) -> tuple[list[_Calls | None], bool]:
-    """The calls of each symbol at a ref, and whether all were counted; None where the symbol is not there, cannot be
-    called, or was not counted."""
-
-    if not side.has_calls:
-        return [None] * len(places), True
-
-    def answer(view: View) -> tuple[list[_Calls | None], bool]:
-        engine = Engine(view, call.cancel)
-        found = (_definition(view, place) if place is not None else None for place in places)
-        counts = [_calls(engine, each) if each is not None else None for each in found]
-        return counts, not engine.budget.unreached
-
-    return side.inquiry.answer(answer) or ([None] * len(places), True)
-
-
-def _definition(view: View, place: SymbolPlace) -> Definition | None:
-    row, file = place.symbol, view.file_at(place.version.path)
-    if file is None or row.kind not in CALLABLE:
-        return None
-    same = (each for each in view.symbols(file.id) if (each.kind, each.path) == (row.kind, row.path))
-    number = next((each.number for each in same if each.ordinal == row.ordinal), None)
-    return None if number is None else Definition(file.id, number)
-
-
-def _calls(engine: Engine, target: Definition) -> _Calls | None:
-    if engine.budget.is_spent:
-        engine.budget.unreached += 1
-        return None
-    found = references_to_all(engine, declarations(engine, target))
-    if not found.is_whole:
-        return None
-    here = engine.scope(target.file).row.path
-    calls = [each for each in found.references if each.kind == "calls"]
-    ordered = sorted(calls, key=lambda each: _distance(engine.scope(each.file).row.path, here))
-    names = dict.fromkeys(symbol_around(engine, each.file, each.symbol).qualified_name for each in ordered)
-    unbound = sum(each.kind == "calls" for each in found.unresolved)
-    return _Calls(len(calls), unbound, list(names)[:_NEAREST])
-
-
-def _distance(path: str, here: str) -> tuple[bool, int, str]:
-    """Code before tests, and what shares more of the path first."""
-    shared = len(posixpath.commonpath([path, here]).split("/")) if "/" in path and "/" in here else 0
-    return is_test(path), -shared - (path == here), path
+def _callers(call: Call, side: _RefSide, places: list[SymbolPlace | None]) -> CountedCalls:
+    none: CountedCalls = [None] * len(places), True
+    return side.inquiry.answer(lambda view: count_calls(view, places, call.cancel)) or none if side.has_calls else none
 
 
 def _row(
-    call: Call, change: SymbolChange, at_base: _Calls | None, at_head: _Calls | None, *, with_hunk: bool
+    call: Call, change: SymbolChange, at_base: SymbolCalls | None, at_head: SymbolCalls | None, *, with_hunk: bool
 ) -> ChangedSymbol:
     call.cancel.check()
     row, calls = change.place.symbol, at_head or at_base
