@@ -48,7 +48,7 @@ _ABSENCE = re.compile(
     r"used to|moved|migrat\w+|retired|does ?n[o']t exist|not exist|historical\w*|old|gitignored|generated|"
     r"auto-generated|creates?d?|creating|never|don't|do not|avoid|instead of|optional\w*|untracked|"
     r"if (?:it |they )?(?:exists?|present)|local(?:ly)?[- ]only|not (?:committed|tracked|in)|outside|other repo\w*|"
-    r"upstream|output\w*|writes?|written|produced?s?|e\.g|examples?|hypothetical\w*)\b",
+    r"upstream|output\w*|writes?|written|produced?s?|e\.g|for example|hypothetical\w*)\b",
     re.I,
 )
 """Words of a line that speaks of something which need not be there."""

@@ -28,6 +28,8 @@ from codecairn.types import Requirement
 
 MOST_NAMED = 10
 _LONGEST_TITLE = 160
+_ROOM = 1_200
+"""Characters of the bodies of rules beside the rows of an answer."""
 _MOST_FILES = 100
 """Files of one answer that rules are looked for."""
 
@@ -51,7 +53,7 @@ class RuleList(Struct, frozen=True, kw_only=True, omit_defaults=True):
 Rules = RuleList | UnsetType
 
 
-def rules_for(call: Call, project: Project, paths: Iterable[str], room: int) -> Rules:
+def rules_for(call: Call, project: Project, paths: Iterable[str], room: int = _ROOM) -> Rules:
     """The rules that bind some files, with bodies in so many characters; unset where there are none."""
     catalog = project.catalog.current_or_empty()
     if not catalog.entries:

@@ -17,8 +17,6 @@ from codecairn.tools.inquiry import Inquiry, Ref, UnlistedRoot, inquire, look, p
 from codecairn.types import CamelStruct
 
 _SHORTEST_QUERY, _LONGEST_QUERY = 3, 500
-_ROOM_FOR_RULES = 1_200
-"""Characters of the bodies of rules beside the results."""
 _NOTHING_IN_COMMON = "type keeps discoveries and chunkType keeps code: together they leave nothing."
 
 ChunkType = Literal["function", "class", "method", "interface", "type"]
@@ -106,7 +104,7 @@ def context_search(
     return ContextAnswer(
         results=[_result(each, now) for each in found.results], query=query, totalFound=found.total,
         searchTime=round(ms, 1), metadata=_metadata(own, found, warnings),
-        rules=rules_for(call, own, _own_paths(own, found), _ROOM_FOR_RULES),
+        rules=rules_for(call, own, _own_paths(own, found)),
     )  # fmt: skip
 
 

@@ -41,8 +41,6 @@ from codecairn.tools.waiting import CallPatience
 
 _MOST_CHANGES = 1000
 _GLANCE_S = 0.05
-_ROOM_FOR_RULES = 1_200
-"""Characters of the bodies of rules beside the changes."""
 _UNINDEXED = -1
 """Stands for the number of a layer that is not there yet."""
 _NOT_COUNTED = "Callers were not counted of every symbol: that takes more steps than one answer may; ask again to go on"
@@ -111,7 +109,6 @@ class DiffContext(Struct, frozen=True, kw_only=True):
     omitted_files: int = 0
     """Of those, as many as are not in `file_changes`."""
     rules: Rules = UNSET
-    """Rules of the catalogue that bind the changed files."""
 
 
 @tool(family="refs", reading=print_changes)
@@ -129,9 +126,8 @@ def diff_context(
     """What a branch changed, by symbol, and who calls that. Use it to review; git_diff has the lines."""
     project = project_of(call, workspace)
     filters = Filters(path_filter=check_path(path_filter)) if path_filter else Filters()
-    offset = offset_of(cursor)
+    offset, patience = offset_of(cursor), CallPatience(call)
     limit, clamping = clamp(limit, _MOST_CHANGES)
-    patience = CallPatience(call)
     base = _side(call, project, base_ref or _default(call, project), patience)
     asked = head_ref or call.connection.refs.get(project.root) or "HEAD"
     head = _side(call, project, asked, patience)
@@ -142,12 +138,10 @@ def diff_context(
     rows = [each for each in all_rows if _is_wanted(filters, *_paths(each))]
     if not files and head.has_calls:
         clamping += head.inquiry.answer(lambda view: filters_without_files(view, filters)) or []
-    page = rows[offset : offset + limit]
-    more = offset + limit < len(rows)
+    page, more = rows[offset : offset + limit], offset + limit < len(rows)
     at_base, is_base_whole = _callers(call, base, [each.before for each in page])
     at_head, is_head_whole = _callers(call, head, [each.after for each in page])
     clamping += [_NOT_COUNTED] if not (is_base_whole and is_head_whole) else []
-    shown = _page_files(files, rows, page, limit, is_first=offset == 0)
     silent = len(files) - len({each.path for each in files} & _all_paths(rows))
     return DiffContext(
         base_ref=base.ref,
@@ -156,12 +150,12 @@ def diff_context(
         affected_files=len(files),
         total_changes=len(rows),
         changes=[_row(call, *each, with_hunk=include_hunks) for each in zip(page, at_base, at_head, strict=True)],
-        file_changes=[_file(each) for each in shown],
+        file_changes=[_file(each) for each in _page_files(files, rows, page, limit, is_first=offset == 0)],
         files_without_symbols=silent,
         omitted_files=max(0, silent - limit),
         metadata=_metadata(base.inquiry, head.inquiry, changed, clamping, more=more, is_whole=not parted.warning),
         next_cursor=str(offset + limit) if more else None,
-        rules=rules_for(call, project, (each.path for each in files), _ROOM_FOR_RULES) if not offset else UNSET,
+        rules=rules_for(call, project, (each.path for each in files)) if not offset else UNSET,
     )
 
 

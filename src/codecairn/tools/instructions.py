@@ -7,9 +7,6 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field, structs
 
-from codecairn.anchors.binding import binding_of
-from codecairn.anchors.check import Repository
-from codecairn.anchors.findings import anchors_of
 from codecairn.catalog import governance
 from codecairn.catalog import search as catalog_search
 from codecairn.catalog.entries import Catalog, CheckedEntry
@@ -22,6 +19,7 @@ from codecairn.tools.schema import UNLISTED
 from codecairn.types import (
     CamelStruct,
     CatalogEntry,
+    CodeBinding,
     GateResult,
     GateSummary,
     HotEntry,
@@ -197,7 +195,7 @@ def instructions_get(
     if entry is None:
         return EntryMissing(not_found=True, hash=catalog.hash)
     usage = _usage(call)
-    item, binding = usage.with_usage(entry), binding_of(_repository(call), entry)
+    item, binding = usage.with_usage(entry), _binding(call, entry)
     item = structs.replace(item, binding=binding) if binding is not None else item
     return EntryFound(hash=catalog.hash, item=item, warnings=usage.warnings)
 
@@ -296,7 +294,7 @@ def usage_hotset(call: Call, *, limit: Annotated[int, Meta(ge=1, le=100, descrip
 def gates_evaluate(call: Call) -> GateReport | NotConfigured:
     """Rules: policies over the rules. Use it in CI."""
     catalog = call.project.catalog.current()
-    evaluated = governance.evaluate(catalog, lambda: anchors_of(_repository(call), catalog).counts)
+    evaluated = governance.evaluate(catalog, lambda: _count_anchors(call, catalog))
     if evaluated is None:
         return NotConfigured(not_configured=True)
     results, summary = evaluated
@@ -312,8 +310,21 @@ def _near(call: Call, catalog: Catalog, found: list[CheckedEntry], path: str | N
     return [each.entry for each in near if each.entry.value.id in ids]
 
 
-def _repository(call: Call) -> Repository:
-    return Repository(call.project.root, call.project.git, call.project.guard, call.cancel)
+def _binding(call: Call, entry: CheckedEntry) -> CodeBinding | None:
+    if entry.value.applies_to is None:
+        return None
+    from codecairn.anchors.binding import binding_of  # noqa: PLC0415 - 20 ms that few calls need
+    from codecairn.anchors.check import Repository  # noqa: PLC0415 - as above
+
+    return binding_of(Repository(call.project.root, call.project.git, call.project.guard, call.cancel), entry)
+
+
+def _count_anchors(call: Call, catalog: Catalog) -> governance.AnchorCounts:
+    from codecairn.anchors.check import Repository  # noqa: PLC0415 - as above
+    from codecairn.anchors.findings import anchors_of  # noqa: PLC0415 - as above
+
+    repository = Repository(call.project.root, call.project.git, call.project.guard, call.cancel)
+    return anchors_of(repository, catalog).counts
 
 
 def _usage(call: Call) -> UsageCounts:
