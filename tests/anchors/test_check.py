@@ -203,3 +203,9 @@ def test_an_entry_that_names_code_says_how_it_stands(repo: Repo) -> None:
 def binding(client: Client, identity: str) -> dict[str, Any]:
     found: dict[str, Any] = client.ask("instructions/get", id=identity)["item"]["binding"]
     return found
+
+
+def test_a_rule_file_that_is_too_large_is_said_not_to_be_looked_at(repo: Repo) -> None:
+    repo.commit("rules", {"AGENTS.md": "Read `src/settings.py`.\n" * 100_000, "CLAUDE.md": "Read `docs/guide.md`.\n"})
+    findings = json.loads(check(repo, "--json").output)["findings"]
+    assert any(each["message"].startswith("AGENTS.md: not looked at (") for each in findings), findings

@@ -28,7 +28,7 @@ from codecairn.cancel import Cancel
 from codecairn.catalog.rule_files import rule_file
 from codecairn.commands import COMMANDS
 from codecairn.paths import Guard, printable
-from codecairn.source.file_content import Content, read_text
+from codecairn.source.file_content import Content, Skip, read_text
 from codecairn.source.file_listing import list_files
 from codecairn.source.git import Git, names_of
 from codecairn.suggestions import nearest
@@ -100,8 +100,16 @@ class Repository(NamedTuple):
         return sorted({*names_of(listed.output)} - {*names_of(gone.output)}), True
 
     def read(self, path: str) -> bytes:
-        found = read_text(self.root, path, _LARGEST) if not self.guard.blocks(path) else None
+        found = self._content(path)
         return found.raw if isinstance(found, Content) else b""
+
+    def unread(self, path: str) -> str:
+        """Why a file cannot be read as text; nothing where it can."""
+        found = self._content(path)
+        return found.reason if isinstance(found, Skip) else ""
+
+    def _content(self, path: str) -> Content | Skip | None:
+        return read_text(self.root, path, _LARGEST) if not self.guard.blocks(path) else None
 
     def text(self, path: str) -> str | None:
         return self.read(path).decode("utf-8", "replace") or None
@@ -120,6 +128,7 @@ def check_anchors(repository: Repository, others: Iterable[RuleText] = ()) -> An
     checker = AnchorChecker(repository, paths, has_past=has_past)
     for each in (*rule_texts(repository, paths), *others):
         checker.read(each)
+    checker.note_unread(each for each in paths if rule_file(each) is not None)
     return checker.report()
 
 
@@ -167,6 +176,11 @@ class AnchorChecker:
         self._asked += [_Asked(source, each) for each in found.anchors]
         if found.long_lines:
             self._notes.append(f"{printable(source.file)}: {found.long_lines} lines are too long to look for anchors")
+
+    def note_unread(self, paths: Iterable[str]) -> None:
+        """Say which rule files were not looked at, and why."""
+        reasons = ((each, self._repository.unread(each)) for each in paths)
+        self._notes += [f"{printable(path)}: not looked at ({reason})" for path, reason in reasons if reason]
 
     def report(self) -> AnchorReport:
         verdicts: dict[_Asked, AnchorVerdict] = {}
