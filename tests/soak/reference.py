@@ -31,6 +31,8 @@ MASKED = {
     "lastModified": "of a ref, the date of its commit where the history takes over half a second to walk",
     "usageCount": "counts the calls of usage_track",
     "lastUsedAt": "the same",
+    "shownCount": "counts the answers that named the rule",
+    "lastShownAt": "the same",
 }
 MASKED_AT = {
     ("search_code", "message"): "says how long it took",

@@ -56,7 +56,7 @@ def test_what_may_not_be_read_is_not_suggested(yard: Asking) -> None:
         ("find_symbol", {"symbol_name": "Account", "kind": "clas"}, "class"),
         ("find_references", {"symbol_name": "Account", "kind": "call"}, "calls"),
         ("search_code", {"query": "x", "filters": {"symbol_types": ["class", "functon"]}}, "function"),
-        ("find_references", {"symbolName": "Account"}, "symbol_name"),
+        ("find_references", {"symbolNam": "Account"}, "symbol_name"),
     ],
 )
 def test_a_word_that_is_none_names_the_nearest(yard: Asking, tool: str, arguments: dict[str, Any], near: str) -> None:

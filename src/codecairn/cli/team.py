@@ -26,7 +26,7 @@ _database = click.option(
 )
 
 
-@click.group(cls=Suggesting)
+@click.group(cls=Suggesting, context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
     """Serve many repositories to a team, on PostgreSQL."""
 

@@ -48,14 +48,17 @@ _HELLO = _message(
 
 
 def shake_hands(line: Sequence[str], folder: Path) -> Handshake:
-    """Start a server by its command line, and ask for its tools."""
-    asked = [_HELLO, _message(None, "notifications/initialized", {}), _message(2, "tools/list", {})]
+    """Start a server by its command line, and ask for its tools. The ping waits for the server behind the greeting,
+    which a project that cannot be served ends."""
+    asked = [
+        _HELLO, _message(None, "notifications/initialized", {}), _message(2, "tools/list", {}), _message(3, "ping", {}),
+    ]  # fmt: skip
     began, answered = time.monotonic(), [0.0]
 
     def has_answered(output: bytearray) -> bool:
         if b"\n" in output and not answered[0]:
             answered[0] = time.monotonic() - began
-        return output.count(b"\n") >= 2
+        return output.count(b"\n") >= len(asked) - 1
 
     try:
         ran = process.run(
@@ -63,7 +66,7 @@ def shake_hands(line: Sequence[str], folder: Path) -> Handshake:
             cancel=Cancel(), enough=has_answered, stdin="\n".join([*asked, ""]).encode(),
         )  # fmt: skip
         replies = {each.get("id"): each.get("result") or {} for each in map(json.loads, ran.output.splitlines())}
-        hello, tools = replies[1], replies[2]
+        hello, tools, _ = replies[1], replies[2], replies[3]
     except (OSError, CairnError) as error:
         return Handshake(problem=getattr(error, "message", None) or f"{line[0]}: {getattr(error, 'strerror', error)}")
     except (ValueError, KeyError, AttributeError):
