@@ -26,6 +26,7 @@ from tests.support.indexes import (
     stores,
 )
 from tests.support.repo import Repo
+from tests.support.wait import eventually
 
 WORDS = ("alpha", "beta_gamma", "DeltaEcho", "zeta", "iota")
 PROBES = ("alpha", "beta", "gamma", "beta_gamma", "deltaecho", "delta", "DeltaEcho", "zeta", "iota", "py", "go")
@@ -92,10 +93,14 @@ class Scene:
 
     def set_up(self, *, indexed: int | None, now: int) -> None:
         """Files in one state, and an index of another or none."""
-        shutil.rmtree(self.home, ignore_errors=True)
+        eventually(self._is_home_gone)  # a child of what was killed may still be writing its last
         if indexed is not None:
             shutil.copytree(self.built(indexed), self.home)
         become(self.root, self.states[now])
+
+    def _is_home_gone(self) -> bool:
+        shutil.rmtree(self.home, ignore_errors=True)
+        return not self.home.exists()
 
     def start(self, verb: str, *death: object) -> subprocess.Popen[bytes]:
         command = [sys.executable, doomed.__file__, self.root, self.home, verb, *death]

@@ -61,4 +61,4 @@ class SlowGit:
 
     def all_gone(self) -> None:
         pids = self.started()
-        eventually(lambda: not any(is_alive(pid) for pid in pids), 5)
+        eventually(lambda: not any(is_alive(pid) for pid in pids))
