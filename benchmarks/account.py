@@ -3,7 +3,8 @@
 Chosen are functions and methods whose name one definition alone has in the whole repository, so that nearly every use
 is theirs. The places come from Pygments, which knows nothing of our grammars. A place on a line that `find_references`
 lists is bound; on a line it lists as unresolved, said; of the others as many are known to be something else (a
-library's of the same name, a local one) as the answer counts; what is left is forgotten.
+library's of the same name, a local one) as the answer counts; what is left is forgotten. Two shares are bound: of all
+calls of the name, and of those that are not known to be something else.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ class Account:
     calls: int = 0
     calls_bound: int = 0
     calls_said: int = 0
+    calls_elsewhere: int = 0
     uses: int = 0
     uses_bound: int = 0
     uses_said: int = 0
@@ -61,6 +63,17 @@ class Lexed:
 
     uses: dict[str, set[Place]] = field(default_factory=lambda: defaultdict(set))
     calls: dict[str, set[Place]] = field(default_factory=lambda: defaultdict(set))
+
+
+def pooled(accounts: list[Account]) -> list[Account]:
+    """The accounts of each language together."""
+    found: dict[str, Account] = {}
+    for each in accounts:
+        whole = found.setdefault(each.language, Account("all", each.language))
+        for name, value in vars(each).items():
+            if isinstance(value, int):
+                setattr(whole, name, getattr(whole, name) + value)
+    return [found[language] for language in sorted(found)]
 
 
 def main_language(sources: list[Source]) -> str:
@@ -111,10 +124,10 @@ def _lex(lexed: Lexed, path: str, text: str) -> None:
         line += value.count("\n")
 
 
-def account(server: Server, root: Path, count: int) -> Account:
+def account(server: Server, root: Path, count: int, seed: int = 1) -> Account:
     sources = list(sources_in(root))
     found = Account(root.name, main_language(sources))
-    symbols, lexed = chosen(sources, found.language, count)
+    symbols, lexed = chosen(sources, found.language, count, seed)
     for symbol in symbols:
         bound, said, elsewhere = _ask(server, symbol)
         calls, uses = _elsewhere(lexed.calls, symbol), _elsewhere(lexed.uses, symbol)
@@ -122,6 +135,7 @@ def account(server: Server, root: Path, count: int) -> Account:
         found.calls += len(calls)
         found.calls_bound += len(calls & bound)
         found.calls_said += len(calls & (said - bound))
+        found.calls_elsewhere += min(elsewhere, len(calls - bound - said))
         found.uses += len(uses)
         found.uses_bound += len(uses & bound)
         found.uses_said += len(uses & (said - bound))

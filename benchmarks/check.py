@@ -2,7 +2,8 @@
 
     python benchmarks/check.py [--write] [--case NAME]
 
-    modules      imported by a command, by a worker, by the server up to its greeting and with its door
+    modules      imported by a command, alone and until it has answered, by a worker, by the server up to its greeting
+                 and with its door
     bytes        of `tools/list`
     calls        of Python functions: taking files apart, indexing a small project, one saved file, a search, references
     statements   of SQL, and files opened, for the same
@@ -145,6 +146,19 @@ def modules(scratch: Path) -> Counts:
     }
 
 
+def commands(scratch: Path) -> Counts:
+    """Whole commands, each in a process of its own on an index that is fresh; numpy is for who searches alone."""
+    root = project(scratch / "shop")
+    subprocess.run([sys.executable, "-m", "codecairn", "index", str(root)], check=True, capture_output=True)
+    asked = {"search": "settle an order", "refs": "settle7", "grep": "settle7", "outline": "shop/part3/orders.py"}
+    return {
+        f"modules of cairn {name} that answers": imported(
+            "-m", "codecairn", name, str(root / given) if name == "outline" else given, "--root", str(root)
+        )
+        for name, given in asked.items()
+    }
+
+
 def listing(scratch: Path) -> Counts:
     del scratch
     shown = jsonrpc.dumps(jsonrpc.list_tools(tools.standard()))
@@ -188,7 +202,7 @@ def indexing(scratch: Path) -> Counts:
 
 
 CASES: dict[str, Callable[[Path], Counts]] = {
-    "modules": modules, "listing": listing, "reading": reading, "indexing": indexing,
+    "modules": modules, "commands": commands, "listing": listing, "reading": reading, "indexing": indexing,
 }  # fmt: skip
 
 

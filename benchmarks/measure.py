@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 _SAMPLE_S = 0.05
 _CLIENT = {"name": "benchmark", "version": "0"}
@@ -33,7 +33,11 @@ class Spread:
 
     @property
     def p95(self) -> float:
-        return sorted(self.values)[min(len(self.values) - 1, int(len(self.values) * 0.95))]
+        return self.share(0.95)
+
+    def share(self, part: float) -> float:
+        """What so large a part of the measurements is below."""
+        return sorted(self.values)[min(len(self.values) - 1, int(len(self.values) * part))]
 
     def as_json(self) -> dict[str, float]:
         return {"median": round(self.median, 2), "p95": round(self.p95, 2), "runs": len(self.values)}
@@ -42,12 +46,14 @@ class Spread:
 class Server:
     """An MCP server as a child process: one JSON line out, one JSON line back, nothing in between."""
 
-    def __init__(self, command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, command: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None,
+        stderr: IO[str] | int = subprocess.DEVNULL,
+    ) -> None:  # fmt: skip
         self.began = time.perf_counter()
         self.process = subprocess.Popen(
-            command, cwd=folder, env=environment,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr
+        )
         self._id = 0
 
     def initialize(self, client: Mapping[str, str] = _CLIENT) -> float:

@@ -1,19 +1,24 @@
 """References: how many that are found are true, how many that are true are found, and how soon.
 
-    python benchmarks/references.py accuracy --oracles FOLDER --repos FOLDER [--only NAME,…] [--show 20] [--json FILE]
-    python benchmarks/references.py account --repos FOLDER [--only NAME,…] [--symbols 40] [--show 20] [--json FILE]
-    python benchmarks/references.py speed ROOT [--symbols 1000] [--json FILE]
+    python benchmarks/references.py accuracy --oracles FOLDER --repos FOLDER [--only NAME,…] [--symbols 200] [--as-one]
+        [--show 20] [--json FILE]
+    python benchmarks/references.py account --repos FOLDER [--only NAME,…] [--symbols 40] [--seed 1] [--show 20]
+        [--json FILE]
+    python benchmarks/references.py speed ROOT… [--symbols 1000] [--home FOLDER] [--json FILE]
 
 `accuracy` asks `cairn serve` for the references to every symbol that an oracle lists and compares the lines. An oracle
 is a file LANGUAGE_NAME.json of `[{symbol, path, line, refs: [[path, line], …]}, …]`, as the language's own analyser
 sees them; the repository NAME lies checked out in the other folder. An analyser that a project keeps to some of its
 folders has nothing to say of the others, so there are two precisions: of all that was found, and of what was found
-in files that the oracle names at all. Beside them stands matching by name: every line of such a file with the word.
+in files that the oracle names at all. An oracle that knows which lines it is blind to, as a compiler is to what the
+build leaves out, is `{symbols: […], left_out: {path: [line, …]}}`; what is found on those lines is not judged. Beside
+them stands matching by name: every line of such a file with the word. With `--as-one` a symbol is asked for by its name
+and not its line, so that overloads are one; the oracle has to take them for one too (oracles/overloads.py).
 
 `account` needs no oracle: see account.py.
 
-`speed` asks for random functions, methods and classes of a project, one after the other on one connection, by their
-path and line. A call to `health_check`, which does nothing, is the floor.
+`speed` asks for random functions, methods and types of each project: see reference_speed.py. With `--home` the indexes
+stay in that folder for the next time.
 """
 
 from __future__ import annotations
@@ -24,7 +29,6 @@ import random
 import re
 import sys
 import tempfile
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,12 +36,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from account import Account, account
-from measure import Server, Spread, cairn, cpu_so_far_s, markdown
-from sources import sources_in
-
-from codecairn.parse.extract import extract
-from codecairn.parse.kinds import CALLABLE, TYPES
+import reference_speed
+from account import Account, account, pooled
+from measure import Server, cairn, markdown
 
 _WORD = re.compile(r"[\w$]+")
 _PAGE = 1000
@@ -78,15 +79,19 @@ def main() -> None:
     accuracy.add_argument("--repos", type=Path, required=True)
     accuracy.add_argument("--only", type=lambda text: set(text.split(",")), default=set())
     accuracy.add_argument("--show", type=int, default=0)
+    accuracy.add_argument("--as-one", action="store_true")
+    accuracy.add_argument("--symbols", type=int, default=0)
     accuracy.set_defaults(run=_accuracy)
     speed = verbs.add_parser("speed")
-    speed.add_argument("root", type=Path)
+    speed.add_argument("roots", type=Path, nargs="+")
+    speed.add_argument("--home", type=Path)
     speed.add_argument("--symbols", type=int, default=1000)
     speed.set_defaults(run=_speed)
     accounts = verbs.add_parser("account")
     accounts.add_argument("--repos", type=Path, required=True)
     accounts.add_argument("--only", type=lambda text: set(text.split(",")), default=set())
     accounts.add_argument("--symbols", type=int, default=40)
+    accounts.add_argument("--seed", type=int, default=1)
     accounts.add_argument("--show", type=int, default=0)
     accounts.set_defaults(run=_account)
     for each in (accuracy, speed, accounts):
@@ -103,7 +108,7 @@ def _accuracy(options: argparse.Namespace) -> list[dict[str, Any]]:
         language, _, name = oracle.stem.partition("_")
         root = (options.repos / name).resolve()
         if root.is_dir() and (not options.only or name in options.only):
-            scores.append(_scored(Score(name, language), root, json.loads(oracle.read_text())))
+            scores.append(_scored(Score(name, language), root, *_truth(oracle), options))
             print(f"{name} done", file=sys.stderr, flush=True)
     head = [
         "repository", "oracle", "symbols", "references", "precision", "in files it names", "recall",
@@ -115,6 +120,14 @@ def _accuracy(options: argparse.Namespace) -> list[dict[str, Any]]:
         {name: value for name, value in vars(score).items() if name not in ("missed", "invented", "examples")}
         for score in scores
     ]
+
+
+def _truth(oracle: Path) -> tuple[list[dict[str, Any]], set[Place]]:
+    """The symbols of an oracle, and the lines that it is blind to."""
+    told = json.loads(oracle.read_text())
+    if isinstance(told, list):
+        return told, set()
+    return told["symbols"], {(path, line) for path, lines in told["left_out"].items() for line in lines}
 
 
 def _print_causes(scores: list[Score], show: int) -> None:
@@ -131,18 +144,21 @@ def _print_causes(scores: list[Score], show: int) -> None:
             print(f"\n{score.name}, {cause}:", *chosen, sep="\n  ")
 
 
-def _scored(score: Score, root: Path, symbols: list[dict[str, Any]]) -> Score:
+def _scored(
+    score: Score, root: Path, symbols: list[dict[str, Any]], blind: set[Place], options: argparse.Namespace
+) -> Score:
     in_sight = {symbol["path"] for symbol in symbols} | {path for symbol in symbols for path, _ in symbol["refs"]}
     words = _words(root, in_sight)
     with _served(root) as server:
-        for symbol in symbols:
+        most = min(options.symbols or len(symbols), len(symbols))
+        for symbol in random.Random(1).sample(symbols, most):
             here = (symbol["path"], symbol["line"])
-            truth = {(path, line) for path, line in symbol["refs"]} - {here}
-            bound, unbound = _asked(server, symbol)
-            bound.pop(here, None)
+            truth = {(path, line) for path, line in symbol["refs"]} - {here} - blind
+            bound, unbound = _asked(server, symbol, options.as_one)
+            bound = {place: how for place, how in bound.items() if place != here and place not in blind}
             _count(score, truth, bound, in_sight)
             _explain(score, root, symbol, truth, bound, unbound, in_sight)
-            named = words(symbol["symbol"].split(".")[-1]) - {here}
+            named = words(symbol["symbol"].split(".")[-1]) - {here} - blind
             score.by_name += len(named)
             score.right_by_name += len(named & truth)
     return score
@@ -176,15 +192,20 @@ def _line(root: Path, symbol: dict[str, Any], place: Place) -> str:
     return f"{symbol['symbol']} ({symbol['path']}:{symbol['line']})  {place[0]}:{place[1]}  {shown}"
 
 
-def _asked(server: Server, symbol: dict[str, Any]) -> tuple[dict[Place, str], set[Place]]:
+def _asked(server: Server, symbol: dict[str, Any], as_one: bool) -> tuple[dict[Place, str], set[Place]]:
     """Every line that refers to a symbol, by how it was bound, and those that could not be."""
-    name = symbol["symbol"].split(".")[-1]
-    asked: dict[str, Any] = {"symbol_name": name, "path": symbol["path"], "line": symbol["line"], "limit": _PAGE}
+    asked: dict[str, Any] = {"path": symbol["path"], "limit": _PAGE}
+    if as_one:
+        asked |= {"symbol_name": symbol["symbol"]}
+    else:
+        asked |= {"symbol_name": symbol["symbol"].split(".")[-1], "line": symbol["line"]}
     bound, unbound = dict[Place, str](), set[Place]()
     while True:
         answer = server.value("find_references", asked | {"include_unresolved": True})
         if "references" not in answer:
             return {}, set()
+        if as_one:  # the first of the overloads, which its own uses do not list
+            bound[answer["symbol"]["path"], answer["symbol"]["line_start"]] = "definition"
         bound |= {(row["path"], row["line_start"]): row["resolver"] for row in answer["references"]}
         unbound |= {(row["path"], row["line_start"]) for row in answer["unresolved"]}
         if answer["next_cursor"] is None:
@@ -198,7 +219,7 @@ def _account(options: argparse.Namespace) -> list[dict[str, Any]]:
     for root in sorted(options.repos.resolve().iterdir()):
         if root.is_dir() and (not options.only or root.name in options.only):
             with _served(root) as server:
-                found.append(account(server, root, options.symbols))
+                found.append(account(server, root, options.symbols, options.seed))
             print(f"{root.name} done", file=sys.stderr, flush=True)
     head = [
         "repository",
@@ -207,12 +228,13 @@ def _account(options: argparse.Namespace) -> list[dict[str, Any]]:
         "calls",
         "bound",
         "or said",
+        "bound, of those not elsewhere",
         "all uses",
         "bound",
         "or said",
         "or something else",
     ]
-    print(markdown(head, [_account_row(each) for each in found]))
+    print(markdown(head, [_account_row(each) for each in [*found, *pooled(found)]]))
     for each in found if options.show else ():
         for what, lines in (("silent", each.silent), ("said", each.said)):
             shown = random.Random(1).sample(lines, min(options.show, len(lines)))
@@ -224,6 +246,7 @@ def _account_row(each: Account) -> list[str]:
     return [
         each.repository, each.language, str(each.symbols),
         str(each.calls), _share(each.calls_bound, each.calls), _share(each.calls_bound + each.calls_said, each.calls),
+        _share(each.calls_bound, each.calls - each.calls_elsewhere),
         str(each.uses), _share(each.uses_bound, each.uses), _share(each.uses_bound + each.uses_said, each.uses),
         _share(each.uses_bound + each.uses_said + each.uses_elsewhere, each.uses),
     ]  # fmt: skip
@@ -244,57 +267,22 @@ def _share(part: int, whole: int) -> str:
 
 
 @contextmanager
-def _served(root: Path) -> Iterator[Server]:
-    """A server of a project that is indexed, with a data directory of its own."""
-    with tempfile.TemporaryDirectory(prefix="cairn-references-") as home, cairn(root, Path(home)) as server:
+def _served(root: Path, kept: Path | None = None) -> Iterator[Server]:
+    """A server of a project that is indexed, with a data directory of its own or one that is kept."""
+    with tempfile.TemporaryDirectory(prefix="cairn-references-") as home, cairn(root, kept or Path(home)) as server:
         server.initialize()
         server.value("index_codebase", {"path": str(root)})
         yield server
 
 
-def _speed(options: argparse.Namespace) -> dict[str, Any]:
-    root = options.root.resolve()
-    symbols = list(_symbols(root))
-    chosen = random.Random(1).sample(symbols, min(options.symbols, len(symbols)))
-    spread, cpu, found = Spread(), Spread(), 0
-    with _served(root) as server:
-        while server.value("get_status", {"path": str(root)})["metadata"]["freshness_status"] != "fresh":
-            time.sleep(0.1)
-        floor = Spread([_timed(lambda: server.value("health_check", {})) for _ in range(50)])
-        for path, line, name in chosen:
-            asked = {"symbol_name": name, "path": path, "line": line}
-            before, began = _cpu_s(server), time.perf_counter()
-            answer = server.value("find_references", asked)
-            spread.values.append((time.perf_counter() - began) * 1000)
-            cpu.values.append((_cpu_s(server) - before) * 1000)
-            found += answer.get("total_references", 0)
-        memory = server.resident_mb()
-    figures = {
-        "symbols": len(chosen), "of": len(symbols), "references": found, "p50_ms": round(spread.median, 1),
-        "p95_ms": round(spread.p95, 1), "most_ms": round(max(spread.values)), "cpu_p95_ms": round(cpu.p95, 1),
-        "floor_ms": round(floor.median, 1), "mb": round(memory),
-    }  # fmt: skip
-    print(markdown(list(figures), [[str(value) for value in figures.values()]]))
+def _speed(options: argparse.Namespace) -> list[dict[str, Any]]:
+    figures = []
+    for root in map(Path.resolve, options.roots):
+        with _served(root, options.home) as server:
+            figures.append(reference_speed.measure(server, root, options.symbols))
+        print(markdown(reference_speed.HEAD, [[str(value) for value in figures[-1].values()]]), file=sys.stderr)
+    print(markdown(reference_speed.HEAD, [[str(value) for value in each.values()] for each in figures]))
     return figures
-
-
-def _symbols(root: Path) -> Iterator[tuple[str, int, str]]:
-    """Where every function, method and type of a project is defined."""
-    for source in sources_in(root):
-        for symbol in extract(source.language, source.text).symbols:
-            if symbol.kind in CALLABLE | TYPES:
-                yield source.path, symbol.name_line, symbol.name
-
-
-def _timed(act: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    act()
-    return (time.perf_counter() - began) * 1000
-
-
-def _cpu_s(server: Server) -> float:
-    """In steps of a tick, a hundredth of a second."""
-    return cpu_so_far_s(server.process.pid) or 0.0
 
 
 if __name__ == "__main__":

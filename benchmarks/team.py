@@ -1,23 +1,29 @@
 """The team server on real processes: a PostgreSQL, a worker and nodes, beside `cairn serve` on clones.
 
-    python benchmarks/team.py REPOSITORY … [--nodes 1] [--queries 200] [--pushes 5] [--files 20] [--json FILE]
+    python benchmarks/team.py REPOSITORY … [--keep FOLDER] [--stages index,search,push,sizes,processes,load]
+        [--local N] [--nodes 1] [--queries 200] [--pushes 5] [--files 20] [--processes 1,2,4] [--clients 200]
+        [--seconds 60] [--json FILE]
+    python benchmarks/team.py laptop REPOSITORY --symbol NAME [--rounds 3] [--json FILE]   (benchmarks/laptop.py)
 
 Each repository (a folder or a bare one) is cloned twice: to a forge from which the team takes it, and to a working tree
-that is indexed locally. Then, all through POST /rpc on loopback:
+that is indexed locally. With --keep everything stays in FOLDER, so that the stages of one large run may be called one
+after another; the figures of stages that have run are kept there too. All through POST /rpc on loopback:
 
-- indexing: processor seconds of `cairn index` on the clones, of the worker and of each node, until every repository is
+- index: processor seconds of `cairn index` on the clones, of the worker and of each node, until every repository is
   ready on a node. The worker's figure has the fetches in it, the local one has no clone in it;
-- one-repository searches, the same queries to both, in turns, none twice, so that nothing is answered from a cache;
-- searches over all repositories, and how many of them were not whole;
-- from push to answer: FILES files are changed and pushed, the job is asked for as a webhook does, and the node is
+- search: one-repository searches, the same queries to both, in turns, none twice, so that nothing is answered from a
+  cache; searches over all repositories, and how many of them were not whole;
+- push: from push to answer: FILES files are changed and pushed, the job is asked for as a webhook does, and the node is
   asked until a name that was pushed is found by an answer that says `fresh`;
-- memory of the nodes, size of the database, and the sum of the local indexes.
+- sizes: memory of the nodes, size of the database, and the sum of the local indexes;
+- processes: answers a second with so many serving processes of one data directory, asked by twice as many clients, and
+  answers a processor second of these, which other work on the machine does not change;
+- load: so many clients, mixed calls, for so many seconds: errors, memory by quarters, connections of the database.
 """
 
 from __future__ import annotations
 
 import argparse
-import http.client
 import json
 import os
 import random
@@ -27,69 +33,41 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from measure import Spread, cpu_so_far_s, markdown, memory_kb, size_mb, spent
+import laptop
+from measure import Spread, markdown, size_mb, spent
+from team_load import load, throughput
+from team_processes import CAIRN, Asked, Subject, TeamProcesses, local_server, team_processes, wait
 
 from codecairn.team.embedded import embedded_url, stop_embedded
-from codecairn.team.record import Record
 
-_CAIRN = [sys.executable, "-P", "-m", "codecairn"]
+STAGES = ("index", "search", "push", "sizes", "processes", "load")
 _WORD = re.compile(r"[A-Za-z]{4,}")
-_PATIENCE_S = 1800.0
-_CODE = {".py", ".js", ".ts", ".go", ".rs", ".c", ".h", ".cc", ".cpp", ".java", ".rb", ".lua", ".zig", ".ex", ".php"}
-
-
-@dataclass
-class Subject:
-    """One repository: on the forge, and as a clone on this machine."""
-
-    name: str
-    forge: Path
-    clone: Path
-    lines: int = 0
-    queries: list[str] = field(default_factory=list)
-
-
-class Rpc:
-    """A connection that is kept, as clients keep theirs."""
-
-    def __init__(self, port: int, token: str = "") -> None:
-        self._wire = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
-        self._headers = {"content-type": "application/json"} | ({"authorization": f"Bearer {token}"} if token else {})
-
-    def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
-        try:
-            answer = self._send(json.dumps(asked))
-        except (ConnectionError, http.client.HTTPException):  # the server closes a connection that is idle for 5 s
-            self._wire.close()
-            answer = self._send(json.dumps(asked))
-        if "error" in answer or answer["result"]["isError"]:
-            raise RuntimeError(f"{tool} {arguments}: {str(answer)[:500]}")
-        value: dict[str, Any] = answer["result"]["structuredContent"]
-        return value
-
-    def _send(self, body: str) -> dict[str, Any]:
-        self._wire.request("POST", "/rpc", body, self._headers)
-        answer: dict[str, Any] = json.loads(self._wire.getresponse().read())
-        return answer
+_MOST_QUERIES = 200
+_CODE = {
+    ".py", ".js", ".ts", ".tsx", ".jsx", ".go", ".rs", ".c", ".h", ".cc", ".cpp", ".hpp", ".java", ".rb", ".lua",
+    ".zig", ".ex", ".exs", ".php", ".kt", ".scala", ".cs", ".swift",
+}  # fmt: skip
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["laptop"]:
+        laptop.main(sys.argv[2:])
+        return
     options = _options()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that servers are ended and the folder goes
-    folder = Path(tempfile.mkdtemp(prefix="cairn-team-"))
+    folder = options.keep or Path(tempfile.mkdtemp(prefix="cairn-team-"))
+    folder.mkdir(parents=True, exist_ok=True)
     try:
-        figures = _measure(folder, options)
+        figures = _Run(folder, options).measure()
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        if not options.keep:
+            shutil.rmtree(folder, ignore_errors=True)
     print(markdown(["", "figure"], [[name, str(value)] for name, value in figures.items()]))
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
@@ -98,37 +76,114 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("repositories", type=Path, nargs="+")
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--stages", default="index,search,push,sizes")
+    parser.add_argument("--local", type=int, metavar="N", help="index so many locally (default: all)")
     parser.add_argument("--nodes", type=int, default=1)
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--pushes", type=int, default=5)
     parser.add_argument("--files", type=int, default=20)
+    parser.add_argument("--processes", default="1,2,4")
+    parser.add_argument("--clients", type=int, default=200)
+    parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--json", type=Path)
     return parser.parse_args()
 
 
-def _measure(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
-    subjects = [_subject(folder, path.resolve()) for path in options.repositories]
-    lines = sum(each.lines for each in subjects)
-    figures: dict[str, Any] = {"repositories": len(subjects), "lines": lines}
-    _note(f"{len(subjects)} repositories cloned, {lines} lines")
-    figures |= _index_locally(folder, subjects, lines)
-    _note("indexed locally")
-    with ExitStack() as stack:
-        url = embedded_url(folder / "database")
-        stack.callback(stop_embedded, folder / "database")
-        team = stack.enter_context(_team(folder, url, subjects, options.nodes))
-        figures |= team.index(lines)
-        _note("indexed by the team")
-        local = Rpc(stack.enter_context(_local_server(folder, subjects)))
-        figures |= _search(subjects, local, team, options.queries)
-        _note("searched")
-        figures |= _push(folder, subjects, team, options)
-        figures |= team.sizes(figures["local indexes MB"])
-    return figures
+class _Run:
+    """One set of repositories in one folder; figures are written down after each stage."""
+
+    def __init__(self, folder: Path, options: argparse.Namespace) -> None:
+        self.folder, self.options = folder, options
+        self._path = folder / "figures.json"
+        self.figures: dict[str, Any] = json.loads(self._path.read_text()) if self._path.exists() else {}
+        self.subjects = _subjects(folder, options.repositories)
+        self.lines = sum(each.lines for each in self.subjects)
+        self.at_home = sorted(self.subjects, key=lambda each: each.name)[: options.local]
+        self._add({"repositories": len(self.subjects), "lines": self.lines})
+
+    def measure(self) -> dict[str, Any]:
+        wanted = self.options.stages.split(",")
+        if "index" in wanted and "local index CPU s" not in self.figures:
+            self._add(_index_locally(self.folder, self.at_home))
+        with ExitStack() as stack:
+            url = embedded_url(self.folder / "database")
+            stack.callback(stop_embedded, self.folder / "database")
+            with self._team(url) as team:
+                for stage in STAGES[:4]:
+                    if stage in wanted:
+                        self._add(getattr(self, f"_{stage}")(team))
+            if "processes" in wanted:
+                for count in map(int, self.options.processes.split(",")):
+                    self._add(self._throughput(url, count))
+            if "load" in wanted:
+                homes = [self.folder / "node0"] * 2
+                with team_processes(url, homes, None) as team:
+                    team.await_ready(len(self.subjects))
+                    self._add(load(team, self.subjects, self.options.clients, self.options.seconds))
+        return self.figures
+
+    def _team(self, url: str) -> Any:
+        homes = [self.folder / f"node{at}" for at in range(self.options.nodes)]
+        return team_processes(url, homes, self.folder / "worker")
+
+    def _add(self, figures: dict[str, Any]) -> None:
+        self.figures |= figures
+        self._path.write_text(json.dumps(self.figures, indent=1), encoding="utf-8")
+        print(f"{time.strftime('%H:%M:%S')} {figures}", file=sys.stderr)
+
+    def _index(self, team: TeamProcesses) -> dict[str, Any]:
+        """Add every repository and wait until a node has it."""
+        began, before, empty = time.perf_counter(), team.cpu_s(), team.database_mb()
+        known = {each.name for each in team.record.repositories.all()}
+        for each in self.subjects:
+            if each.name not in known:
+                team.record.jobs.ask(team.record.repositories.add(each.name, f"file://{each.forge}"))
+        team.await_ready(len(self.subjects))
+        if known:
+            return {}
+        worker, *nodes = (late - early for late, early in zip(team.cpu_s(), before, strict=True))
+        return {
+            "until all are ready s": round(time.perf_counter() - began, 1), "worker CPU s": round(worker, 1),
+            "worker CPU s a 100k lines": round(worker / self.lines * 1e5, 2),
+            "nodes CPU s": ", ".join(f"{each:.1f}" for each in nodes), "empty database MB": round(empty, 1),
+        }  # fmt: skip
+
+    def _search(self, team: TeamProcesses) -> dict[str, Any]:
+        team.await_ready(len(self.subjects))
+        asked, count = Asked(team.rpc, team.nodes), self.options.queries
+        with local_server(self.folder, self.at_home) as local:
+            return _search_one(self.at_home, local, asked, count) | _search_all(self.subjects, asked, count)
+
+    def _push(self, team: TeamProcesses) -> dict[str, Any]:
+        team.await_ready(len(self.subjects))
+        return _push(self.folder, self.subjects, team, self.options)
+
+    def _sizes(self, team: TeamProcesses) -> dict[str, Any]:
+        team.await_ready(len(self.subjects))
+        size, empty = team.database_mb(), self.figures.get("empty database MB", 8.0)
+        indexes = size_mb(self.folder / "node0/indexes")
+        return {
+            "database MB": round(size, 1), "indexes of a node MB": round(indexes, 1),
+            "growth / indexes": round((size - empty) / indexes, 2),
+            "nodes resident MB": ", ".join(f"{each:.0f}" for each in team.resident_mb()),
+        }  # fmt: skip
+
+    def _throughput(self, url: str, count: int) -> dict[str, Any]:
+        with team_processes(url, [self.folder / "node0"] * count, None) as team:
+            team.await_ready(len(self.subjects))
+            return throughput(team, self.subjects, min(self.options.seconds, 20.0))
 
 
-def _note(what: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {what}", file=sys.stderr)
+def _subjects(folder: Path, paths: list[Path]) -> list[Subject]:
+    """The repositories, cloned; a folder that is kept has them from the first run."""
+    known = folder / "subjects.json"
+    if known.exists():
+        rows = json.loads(known.read_text(encoding="utf-8"))
+        return [Subject(**{**row, "forge": Path(row["forge"]), "clone": Path(row["clone"])}) for row in rows]
+    found = [_subject(folder, path.resolve()) for path in paths]
+    known.write_text(json.dumps([asdict(each) for each in found], default=str), encoding="utf-8")
+    return found
 
 
 def _subject(folder: Path, path: Path) -> Subject:
@@ -153,7 +208,7 @@ def _code_files(clone: Path) -> list[Path]:
 def _queries(texts: list[str]) -> list[str]:
     """Phrases of one to five words that stand next to each other, the same for every run."""
     chooser, found = random.Random(7), dict[str, None]()
-    for _ in range(2000):
+    for _ in range(_MOST_QUERIES):
         words = _WORD.findall(chooser.choice(texts)) if texts else []
         if len(words) > 10:
             at = chooser.randrange(len(words) - 5)
@@ -161,140 +216,54 @@ def _queries(texts: list[str]) -> list[str]:
     return list(found)
 
 
-def _index_locally(folder: Path, subjects: list[Subject], lines: int) -> dict[str, Any]:
+def _index_locally(folder: Path, subjects: list[Subject]) -> dict[str, Any]:
     environment = {**os.environ, "CAIRN_HOME": str(folder / "local")}
-    costs = [spent([*_CAIRN, "index", "--root", str(each.clone)], each.clone, environment) for each in subjects]
-    cpu = sum(each.cpu_s or 0.0 for each in costs)
+    costs = [spent([*CAIRN, "index", "--root", str(each.clone)], each.clone, environment) for each in subjects]
+    cpu, lines = sum(each.cpu_s or 0.0 for each in costs), sum(each.lines for each in subjects)
     return {
-        "local index CPU s": round(cpu, 1), "local CPU s a 100k lines": round(cpu / lines * 1e5, 2),
+        "locally indexed": f"{len(subjects)} repositories, {lines} lines", "local index CPU s": round(cpu, 1),
+        "local CPU s a 100k lines": round(cpu / lines * 1e5, 2),
         "local indexes MB": round(size_mb(folder / "local"), 1),
     }  # fmt: skip
 
 
-@contextmanager
-def _process(arguments: list[str], home: Path, sign: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A cairn of its own data directory, and the line in which it said that it has begun."""
-    process = subprocess.Popen(
-        [*_CAIRN, *arguments], env={**os.environ, "CAIRN_HOME": str(home)}, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stderr is not None
-        said = next(line for line in process.stderr if sign in line)
-        threading.Thread(target=process.stderr.read, daemon=True).start()
-        yield process, said
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def _port_in(said: str) -> int:
-    return int(re.findall(r":(\d+)", said)[-1])
-
-
-@contextmanager
-def _local_server(folder: Path, subjects: list[Subject]) -> Iterator[int]:
-    roots = [word for each in subjects for word in ("--root", str(each.clone))]
-    with _process(["serve", "--http", "127.0.0.1:0", *roots], folder / "local", "serving") as (_, said):
-        yield _port_in(said)
-
-
-@dataclass
-class TeamProcesses:
-    record: Record
-    worker: subprocess.Popen[str]
-    nodes: list[subprocess.Popen[str]]
-    rpc: Rpc
-    subjects: list[Subject]
-    empty_mb: float
-    """The database before anything was added: some 8 MB of PostgreSQL's own tables."""
-
-    def index(self, lines: int) -> dict[str, Any]:
-        """Add every repository and wait until a node has it."""
-        began = time.perf_counter()
-        before = [cpu_so_far_s(each.pid) or 0.0 for each in (self.worker, *self.nodes)]
-        for each in self.subjects:
-            self.record.jobs.ask(self.record.repositories.add(each.name, f"file://{each.forge}"))
-        _wait(self._is_ready)
-        after = [cpu_so_far_s(each.pid) or 0.0 for each in (self.worker, *self.nodes)]
-        worker, *nodes = (late - early for late, early in zip(after, before, strict=True))
-        return {
-            "until all are ready s": round(time.perf_counter() - began, 1), "worker CPU s": round(worker, 1),
-            "worker CPU s a 100k lines": round(worker / lines * 1e5, 2),
-            "nodes CPU s": ", ".join(f"{each:.1f}" for each in nodes),
-        }  # fmt: skip
-
-    def _is_ready(self) -> bool:
-        listed = self.rpc.call("list_repositories", {})["repositories"]
-        wrong = [each.reason for each in self.record.repositories.all() if each.state in ("failing", "quarantined")]
-        if wrong:
-            raise RuntimeError(f"not indexed: {wrong}")
-        copies = min(2, len(self.nodes))
-        return len(listed) == len(self.subjects) and all(each["nodes_ready"] >= copies for each in listed)
-
-    def sizes(self, local_mb: float) -> dict[str, Any]:
-        size, resident = _database_mb(self.record), [memory_kb(each.pid)[0] / 1024 for each in self.nodes]
-        return {
-            "database MB": round(size, 1), "of these before anything was added": round(self.empty_mb, 1),
-            "growth / local indexes": round((size - self.empty_mb) / local_mb, 2),
-            "nodes resident MB": ", ".join(f"{each:.0f}" for each in resident),
-            "worker resident MB": round(memory_kb(self.worker.pid)[0] / 1024),
-        }  # fmt: skip
-
-
-@contextmanager
-def _team(folder: Path, url: str, subjects: list[Subject], count: int) -> Iterator[TeamProcesses]:
-    record = Record(url)
-    record.migrate()
-    token, serving = record.tokens.create("benchmark", ["**"], "writer"), ["--database", url, "--log-level", "warning"]
-    with ExitStack() as stack:
-        stack.callback(record.close)
-        command = ["team", "node", "--http", "127.0.0.1:0", *serving]
-        nodes = [stack.enter_context(_process(command, folder / f"node{at}", "node at")) for at in range(count)]
-        worker, _ = stack.enter_context(_process(["team", "work", *serving], folder / "worker", "team worker"))
-        rpc = Rpc(_port_in(nodes[0][1]), token)
-        yield TeamProcesses(record, worker, [each for each, _ in nodes], rpc, subjects, _database_mb(record))
-
-
-def _database_mb(record: Record) -> float:
-    ((size,),) = record.database.rows("SELECT pg_database_size(current_database())")
-    return float(size) / 1e6
-
-
-def _wait(is_so: Callable[[], bool], every_s: float = 0.2) -> float:
-    began = time.perf_counter()
-    while not is_so():
-        if time.perf_counter() - began > _PATIENCE_S:
-            raise TimeoutError
-        time.sleep(every_s)
-    return time.perf_counter() - began
-
-
-def _search(subjects: list[Subject], local: Rpc, team: TeamProcesses, count: int) -> dict[str, Any]:
-    chooser = random.Random(11)
-    asked = [each for each in subjects if each.queries]
-    pairs = [(each, query) for each in asked for query in each.queries]
-    chosen = chooser.sample(pairs, min(len(pairs), 2 * count))
-    at_home, at_node, over_all, partial = Spread(), Spread(), Spread(), 0
-    for each in asked:  # the first answer of each opens its index
-        local.call("search_code", {"path": str(each.clone), "query": "opening of the index"})
-        team.rpc.call("search_code", {"project": each.name, "query": "opening of the index"})
-    for each, query in chosen[:count]:
-        at_home.values.append(_milliseconds(local, {"path": str(each.clone), "query": query})[0])
-        at_node.values.append(_milliseconds(team.rpc, {"project": each.name, "query": query})[0])
-    for _, query in chosen[count:]:
-        took, value = _milliseconds(team.rpc, {"query": query})
-        over_all.values.append(took)
-        partial += value["metadata"]["result_completeness"] == "partial"
+def _search_one(subjects: list[Subject], local: Asked, team: Asked, count: int) -> dict[str, Any]:
+    """The same searches of one repository at both, in turns."""
+    chooser, at_home, at_node = random.Random(11), Spread(), Spread()
+    for each in subjects:  # the first answer of each opens its index
+        local.search({"path": str(each.clone), "query": "opening of the index"})
+        team.search({"project": each.name, "query": "opening of the index"})
+    chosen, before = _choose(chooser, subjects, count), (local.cpu_ms(), team.cpu_ms())
+    for each, query in chosen:
+        at_home.values.append(local.search({"path": str(each.clone), "query": query})[0])
+        at_node.values.append(team.search({"project": each.name, "query": query})[0])
+    cpu = [(late - early) / len(chosen) for late, early in zip((local.cpu_ms(), team.cpu_ms()), before, strict=True)]
     return {
         "local search p50 / p95 ms": _spread(at_home), "node search p50 / p95 ms": _spread(at_node),
-        "search over all p50 / p95 ms": _spread(over_all), "of these partial": partial,
+        "CPU ms a search, local / node": f"{cpu[0]:.1f} / {cpu[1]:.1f}",
     }  # fmt: skip
 
 
-def _milliseconds(rpc: Rpc, arguments: dict[str, Any]) -> tuple[float, dict[str, Any]]:
-    began = time.perf_counter()
-    value = rpc.call("search_code", arguments)
-    return (time.perf_counter() - began) * 1000, value
+def _search_all(subjects: list[Subject], team: Asked, count: int) -> dict[str, Any]:
+    """Searches over all repositories, after some that open what they need."""
+    chooser, over_all, partial = random.Random(13), Spread(), 0
+    for _, query in _choose(chooser, subjects, count // 2):
+        team.search({"query": query})
+    chosen, before = _choose(chooser, subjects, count), team.cpu_ms()
+    for _, query in chosen:
+        took, value = team.search({"query": query})
+        over_all.values.append(took)
+        partial += value["metadata"]["result_completeness"] == "partial"
+    return {
+        "search over all p50 / p95 ms": _spread(over_all), "of these partial": partial,
+        "CPU ms a search over all": round((team.cpu_ms() - before) / len(chosen), 1),
+        "load average": round(os.getloadavg()[0], 1),
+    }  # fmt: skip
+
+
+def _choose(chooser: random.Random, subjects: list[Subject], count: int) -> list[tuple[Subject, str]]:
+    pairs = [(each, query) for each in subjects for query in each.queries]
+    return chooser.sample(pairs, min(len(pairs), count))
 
 
 def _spread(spread: Spread) -> str:
@@ -304,6 +273,7 @@ def _spread(spread: Spread) -> str:
 def _push(folder: Path, subjects: list[Subject], team: TeamProcesses, options: argparse.Namespace) -> dict[str, Any]:
     largest = max(subjects, key=lambda each: each.lines)
     desk = folder / "desk"
+    shutil.rmtree(desk, ignore_errors=True)
     _git(folder, "clone", "--quiet", str(largest.forge), str(desk))
     number = next(each.id for each in team.record.repositories.all() if each.name == largest.name)
     seconds = Spread([_push_once(desk, largest, number, team, at, options.files) for at in range(options.pushes)])
@@ -314,20 +284,20 @@ def _push(folder: Path, subjects: list[Subject], team: TeamProcesses, options: a
 def _push_once(desk: Path, subject: Subject, number: int, team: TeamProcesses, at: int, files: int) -> float:
     """Seconds from the end of the push to an answer that has a name of it and says that it is fresh."""
     for nth, path in enumerate(random.Random(at).sample(_code_files(desk), files - 1)):
-        path.write_bytes(path.read_bytes() + f"\n// pushed {at} {nth}\n".encode())
-    (desk / f"pushed_{at}.py").write_text(f"def pushed_name_{at}():\n    return {at}\n", encoding="utf-8")
+        path.write_bytes(path.read_bytes() + f"\n// pushed {at} {nth} {time.time()}\n".encode())
+    (desk / f"pushed_{at}.py").write_text(f"def pushed_name_{at}():\n    return {time.time()}\n", encoding="utf-8")
     _git(desk, "add", "--all")
     _git(desk, "commit", "--quiet", "--message", f"push {at}")
     _git(desk, "push", "--quiet", "origin", "HEAD")
-    began = time.perf_counter()
+    began, rpc = time.perf_counter(), team.rpc
     team.record.jobs.ask(number)
 
     def is_seen() -> bool:
-        value = team.rpc.call("search_code", {"project": subject.name, "query": f"pushed_name_{at}"})
+        value = rpc.call("search_code", {"project": subject.name, "query": f"pushed_name_{at}"})
         fresh = value["metadata"]["freshness_status"] == "fresh"
         return fresh and f"pushed_{at}.py" in json.dumps(value["results"])
 
-    _wait(is_seen, 0.05)
+    wait(is_seen, 0.05)
     return time.perf_counter() - began
 
 

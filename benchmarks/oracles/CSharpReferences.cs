@@ -43,11 +43,17 @@ internal static class CSharpReferences
         {
             Refer(symbols, compiled.GetSemanticModel(tree), root);
         }
-        Console.WriteLine(JsonSerializer.Serialize(symbols.Values.Select(each => new
+        Console.WriteLine(JsonSerializer.Serialize(new
         {
-            kind = each.Kind, line = each.Line, path = each.Path, symbol = each.Name, owner = each.Owner,
-            refs = each.References.Select(place => new object[] { place.Item1, place.Item2 }),
-        })));
+            symbols = symbols.Values.Select(each => new
+            {
+                kind = each.Kind, line = each.Line, path = each.Path, symbol = each.Name, owner = each.Owner,
+                refs = each.References.Select(place => new object[] { place.Item1, place.Item2 }),
+            }),
+            left_out = trees.ToDictionary(
+                each => Path.GetRelativePath(root, each.FilePath).Replace('\\', '/'),
+                each => Unseen(compiled.GetSemanticModel(each)).Distinct()),
+        }));
         return 0;
     }
 
@@ -99,6 +105,27 @@ internal static class CSharpReferences
                 {
                     found.References.Add(Place(name, root));
                 }
+            }
+        }
+    }
+
+    /// <summary>Lines that the compiler does not see, or where it cannot tell what a name means: a library is missing.</summary>
+    private static IEnumerable<int> Unseen(SemanticModel model)
+    {
+        foreach (var left in model.SyntaxTree.GetRoot().DescendantTrivia().Where(each => each.IsKind(SyntaxKind.DisabledTextTrivia)))
+        {
+            var span = left.GetLocation().GetLineSpan();
+            for (var line = span.StartLinePosition.Line; line <= span.EndLinePosition.Line; line++)
+            {
+                yield return line + 1;
+            }
+        }
+        foreach (var name in model.SyntaxTree.GetRoot().DescendantNodes().OfType<SimpleNameSyntax>())
+        {
+            var info = model.GetSymbolInfo(name);
+            if (info.Symbol == null && info.CandidateSymbols.Length != 1 && info.CandidateReason != CandidateReason.MemberGroup)
+            {
+                yield return name.GetLocation().GetLineSpan().StartLinePosition.Line + 1;
             }
         }
     }

@@ -5,7 +5,11 @@
 FOLDER holds the project's compile_commands.json, which cmake writes with -DCMAKE_EXPORT_COMPILE_COMMANDS=ON; clangd
 indexes what is named there before the first question. Asked about are functions and methods that are defined in files
 of that list or in headers, chosen at random. A macro's use has no place of its own in clangd, so macros are left out,
-and so is `main`, which is one to clangd in all programs.
+and so is `main`, which is one to clangd in all programs. A call that a macro makes stands, for clangd, where the macro
+is used; only lines on which the name is written count.
+
+Code that the build leaves out (`#ifdef` of another platform or option) has no references in clangd. Which lines these
+are it tells among its semantic tokens; they are written beside the symbols, and references there are not judged.
 """
 
 from __future__ import annotations
@@ -13,72 +17,53 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlparse
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from lsp import LanguageServer
 from sources import Source, sources_in
 
 from codecairn.parse.extract import extract
 from codecairn.parse.kinds import CALLABLE
 from codecairn.parse.language import family
 
+_LEFT_OUT = "comment"
+"""The kind of token that clangd gives lines which are not compiled; comments have none."""
 
-class Clangd:
-    """The language server as a child process, spoken to with headers before each message."""
 
+class Clangd(LanguageServer):
     def __init__(self, root: Path, flags: Path) -> None:
-        options = ["--background-index", "-j=2", "--limit-references=0", "--log=error"]
-        command = ["clangd", f"--compile-commands-dir={flags}", *options]
-        self._process = subprocess.Popen(
-            command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-        self._number = 0
         self._is_indexed = False
-        capabilities = {"window": {"workDoneProgress": True}}
-        self.ask("initialize", {"processId": None, "rootUri": root.as_uri(), "capabilities": capabilities})
-        self.tell("initialized", {})
-
-    def tell(self, method: str, params: dict[str, Any]) -> None:
-        self._send({"method": method, "params": params})
-
-    def ask(self, method: str, params: dict[str, Any]) -> Any:
-        self._number += 1
-        self._send({"id": self._number, "method": method, "params": params})
-        while True:
-            message = self._receive()
-            if message.get("id") == self._number and "method" not in message:
-                return message.get("result")
+        options = ["--background-index", "-j=2", "--limit-references=0", "--log=error"]
+        kinds = {"requests": {"full": True}, "tokenTypes": [_LEFT_OUT], "tokenModifiers": [], "formats": ["relative"]}
+        capabilities = {"window": {"workDoneProgress": True}, "textDocument": {"semanticTokens": kinds}}
+        super().__init__(["clangd", f"--compile-commands-dir={flags}", *options], root, {"capabilities": capabilities})
 
     def wait_for_index(self) -> None:
         while not self._is_indexed:
-            self._receive()
+            self.receive()
 
-    def _send(self, message: dict[str, Any]) -> None:
-        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        assert self._process.stdin is not None
-        self._process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-        self._process.stdin.flush()
-
-    def _receive(self) -> dict[str, Any]:
-        assert self._process.stdout is not None
-        length = 0
-        while (line := self._process.stdout.readline().strip()) or not length:
-            name, _, value = line.partition(b":")
-            length = int(value) if name == b"Content-Length" else length
-        message: dict[str, Any] = json.loads(self._process.stdout.read(length))
-        if message.get("method") == "window/workDoneProgress/create":
-            self._send({"id": message["id"], "result": None})
+    def notice(self, message: dict[str, Any]) -> None:
         if message.get("method") == "$/progress":
             value = message["params"]["value"]
             print(value.get("message", value["kind"]), file=sys.stderr, flush=True)
             self._is_indexed = value["kind"] == "end"
-        return message
+
+    def left_out(self, path: str) -> list[int]:
+        """The lines of an open file that are not compiled."""
+        legend = self.capabilities["semanticTokensProvider"]["legend"]["tokenTypes"]
+        tokens = self.ask("textDocument/semanticTokens/full", {"textDocument": {"uri": self.uri(path)}})
+        data, line, found = (tokens or {}).get("data", []), 1, list[int]()
+        for at in range(0, len(data), 5):
+            line += data[at]
+            if legend[data[at + 3]] == _LEFT_OUT:
+                found.append(line)
+        return found
 
 
 def main() -> None:
@@ -95,9 +80,11 @@ def main() -> None:
     symbols = [(source, each) for source in known for each in _functions(source)]
     chosen = random.Random(1).sample(symbols, min(options.symbols, len(symbols)))
     clangd = Clangd(root, options.flags.resolve())
-    _open(clangd, root, next(source for source in known if root / source.path in compiled))
+    _open(clangd, next(source for source in known if root / source.path in compiled))
     clangd.wait_for_index()
-    json.dump([*_answers(clangd, root, chosen)], sys.stdout, indent=0)
+    answers = [*_answers(clangd, chosen)]
+    json.dump({"symbols": answers, "left_out": _left_out(clangd, known, answers)}, sys.stdout, indent=0)
+    clangd.end()
 
 
 def _functions(source: Source) -> Iterator[tuple[str, int]]:
@@ -109,43 +96,42 @@ def _functions(source: Source) -> Iterator[tuple[str, int]]:
             yield each.name, each.name_line
 
 
-def _open(clangd: Clangd, root: Path, source: Source) -> None:
-    text = source.text.decode("utf-8", "replace")
-    document = {
-        "uri": (root / source.path).as_uri(),
-        "languageId": source.language.data.name,
-        "version": 1,
-        "text": text,
-    }
-    clangd.tell("textDocument/didOpen", {"textDocument": document})
+def _open(clangd: Clangd, source: Source) -> None:
+    clangd.open(source.path, source.language.data.name, source.text.decode("utf-8", "replace"))
 
 
-def _answers(clangd: Clangd, root: Path, chosen: list[tuple[Source, tuple[str, int]]]) -> Iterator[dict[str, Any]]:
+def _answers(clangd: Clangd, chosen: list[tuple[Source, tuple[str, int]]]) -> Iterator[dict[str, Any]]:
     for source, (name, line) in chosen:
         column = source.text.decode("utf-8", "replace").split("\n")[line - 1].find(name)
         if column < 0:
             continue
-        _open(clangd, root, source)
-        uri = (root / source.path).as_uri()
-        found = clangd.ask(
-            "textDocument/references",
-            {
-                "textDocument": {"uri": uri}, "position": {"line": line - 1, "character": column},
-                "context": {"includeDeclaration": True},
-            },
-        )  # fmt: skip
-        clangd.tell("textDocument/didClose", {"textDocument": {"uri": uri}})
-        places = (_place(each, root) for each in found or [])
-        refs = sorted({place for place in places if place[0]})
+        _open(clangd, source)
+        refs = [place for place in clangd.references(source.path, line, column) if name in _line(clangd.root, *place)]
+        clangd.close(source.path)
         if (source.path, line) in refs:  # else it does not see the definition: another platform's
             print(name, len(refs), file=sys.stderr, flush=True)
             yield {"symbol": name, "path": source.path, "line": line, "refs": refs}
 
 
-def _place(found: dict[str, Any], root: Path) -> tuple[str, int]:
-    path = Path(unquote(urlparse(found["uri"]).path)).resolve()
-    line = found["range"]["start"]["line"] + 1
-    return (path.relative_to(root).as_posix(), line) if path.is_relative_to(root) else ("", line)
+def _line(root: Path, path: str, number: int) -> str:
+    return _lines(root / path)[number - 1]
+
+
+@cache
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8", errors="replace").split("\n")
+
+
+def _left_out(clangd: Clangd, known: list[Source], answers: list[dict[str, Any]]) -> dict[str, list[int]]:
+    """The lines that the build leaves out, of the files in which one of the names stands."""
+    names = [each["symbol"].encode() for each in answers]
+    found = dict[str, list[int]]()
+    for source in known:
+        if any(name in source.text for name in names):
+            _open(clangd, source)
+            found[source.path] = clangd.left_out(source.path)
+            clangd.close(source.path)
+    return found
 
 
 if __name__ == "__main__":

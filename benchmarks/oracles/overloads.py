@@ -29,4 +29,5 @@ def merged(symbols: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    json.dump(merged(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))), sys.stdout)
+    told = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    json.dump(merged(told) if isinstance(told, list) else told | {"symbols": merged(told["symbols"])}, sys.stdout)

@@ -8,6 +8,7 @@ CAIRN_BLOCK         further names or paths never to read, as comma-separated pat
 CAIRN_GIT_TIMEOUT   seconds one git command may take (30)
 CAIRN_TEAM, CAIRN_TEAM_TOKEN
                     a team server, and the token it knows you by: a project is taken from it before it is indexed here
+                    (default: those that `cairn setup --team` keeps in the data directory; `off`: none)
 CAIRN_DATABASE      the PostgreSQL of the team server, as a URL (cairn team; default: one that it starts itself)
 CAIRN_EMBEDDINGS    what makes vectors: `builtin` (the default), `off`, or a folder with an ONNX model
 CAIRN_EMBEDDINGS_URL, CAIRN_EMBEDDINGS_MODEL, CAIRN_EMBEDDINGS_KEY
@@ -16,6 +17,7 @@ CAIRN_EMBEDDINGS_URL, CAIRN_EMBEDDINGS_MODEL, CAIRN_EMBEDDINGS_KEY
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Callable, Mapping
@@ -29,6 +31,8 @@ for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THR
     os.environ.setdefault(_variable, "1")
 
 TOKEN = "CAIRN_TOKEN"  # noqa: S105 - its name
+PAGE_TOKEN = "CAIRN_PAGE_TOKEN"  # noqa: S105 - its name
+"""Set by a front for its workers, and by nobody else."""
 GIT_TIMEOUT_S = 30.0
 KEPT_DAYS = 30.0
 """How long a ref is kept in the index that nobody asks for, once its branch is gone from the repository."""
@@ -68,6 +72,8 @@ class Settings:
     working_dir: Path = field(default_factory=lambda: _folder_or_root(Path.cwd))
     home: Path = field(default_factory=lambda: _folder_or_root(Path.home))
     token: str | None = None
+    page_token: str | None = None
+    """What people log in to the pages with: the same, but in a process behind a front, whose token is the front's."""
     data: Path | None = None
     blocked: tuple[str, ...] = ()
     git_timeout: float = GIT_TIMEOUT_S
@@ -90,6 +96,21 @@ def data_folder(settings: Settings) -> Path:
     return user_data_path("cairn", appauthor=False)
 
 
+def team_file(settings: Settings) -> Path:
+    return data_folder(settings) / "team.json"
+
+
+def team_access(settings: Settings) -> TeamAccess:
+    """The team server that the environment names, else the one that setup keeps; none where that cannot be read."""
+    if settings.team.url:
+        return settings.team if settings.team.url.lower() != "off" else TeamAccess()
+    try:
+        kept = json.loads(team_file(settings).read_bytes())
+        return TeamAccess(str(kept["url"]), str(kept["token"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return TeamAccess()
+
+
 def load(
     roots: tuple[str, ...] = (), *, local: bool = True, worktrees: bool = False,
     answers: Literal["auto", "text", "both"] = "auto",
@@ -100,6 +121,7 @@ def load(
         env_root=_path(env.get("CAIRN_ROOT")),
         client_dir=_path(env.get("CLAUDE_PROJECT_DIR")),
         token=env.get(TOKEN) or None,
+        page_token=env.get(PAGE_TOKEN, env.get(TOKEN)) or None,
         data=_path(env.get("CAIRN_HOME")),
         blocked=tuple(part.strip() for part in env.get("CAIRN_BLOCK", "").split(",") if part.strip()),
         git_timeout=_seconds(env.get("CAIRN_GIT_TIMEOUT")),

@@ -49,6 +49,8 @@ class CairnError(Exception):
     kind: ClassVar[str] = "ProcessingError"
     title: ClassVar[str] = "Internal error"
     way_out: ClassVar[str] = "Retry; if it persists, read the server's log on stderr."
+    http_status: ClassVar[int] = 500
+    """For people who look at a page; programs read the code."""
 
     def __init__(self, message: str, *, remedy: str | None = None, **data: Any) -> None:
         super().__init__(message)

@@ -190,24 +190,48 @@ def _has_test_name(path: str) -> bool:
     stem, _, extension = name.rpartition(".")
     if not stem or extension in _NOT_CODE:
         return False
-    return bool(extension == _TEST_EXTENSION or _TEST_STEM.fullmatch(stem) or _test_names().match(name))
+    return bool(extension == _TEST_EXTENSION or _TEST_STEM.fullmatch(stem) or _test_names().matches(name))
 
 
 def _is_entry(path: str, name: str) -> bool:
     if name.split(".", maxsplit=1)[0] in _SHALLOW and not _NEAR_THE_ROOT.fullmatch(path):
         return False
-    return bool(_entry_names().match(name) or _entry_paths().search(path) or _BINARY.search(path))
+    return bool(_entry_names().matches(name) or _entry_paths().search(path) or _BINARY.search(path))
+
+
+class _Names:
+    """Globs for names. Nearly all are a name, or a beginning and an ending: to compile those takes as long as to find
+    what somebody searches for."""
+
+    def __init__(self, globs: Iterable[str]) -> None:
+        given = frozenset(globs)
+        simple = {each: found for each in given if (found := _SIMPLE.fullmatch(each))}
+        self._whole = frozenset(each for each, found in simple.items() if not found["star"])
+        self._parts = [(found["start"], found["end"], len(each) - 1) for each, found in simple.items() if found["star"]]
+        self._endings = tuple({end for _, end, _ in self._parts})
+        self._others = [re.compile(translate(each)) for each in sorted(given - simple.keys())]
+
+    def matches(self, name: str) -> bool:
+        if name in self._whole or any(each.match(name) for each in self._others):
+            return True
+        return name.endswith(self._endings) and any(
+            len(name) >= least and name.endswith(end) and name.startswith(start) for start, end, least in self._parts
+        )
+
+
+_SIMPLE = re.compile(r"(?P<start>[^*?\[]*)(?P<star>\??\*)?(?P<end>[^*?\[]*)")
+"""With a `?` before its star a name has a character more than what is written: as many as the glob, less the star."""
 
 
 @cache
-def _test_names() -> re.Pattern[str]:
-    return _either(glob for each in languages().values() for glob in each.data.test_files)
+def _test_names() -> _Names:
+    return _Names(glob for each in languages().values() for glob in each.data.test_files)
 
 
 @cache
-def _entry_names() -> re.Pattern[str]:
+def _entry_names() -> _Names:
     """Of lower case."""
-    return _either(glob.lower() for each in languages().values() for glob in each.data.entry_files if "/" not in glob)
+    return _Names(glob.lower() for each in languages().values() for glob in each.data.entry_files if "/" not in glob)
 
 
 @cache

@@ -71,6 +71,8 @@ class CallJournal:
         self._calls: deque[CallRecord] = deque(maxlen=_MOST_CALLS)
         self._minutes: dict[int, _Minute] = {}
         self._number = 0
+        self.is_one_of_several = False
+        """Whether other processes of the same server have calls of their own."""
 
     @property
     def last(self) -> int:

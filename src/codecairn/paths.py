@@ -33,6 +33,8 @@ BLOCKED_PATTERNS = (".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.ke
 _LONGEST_NAME, _LONGEST_PATH = 255, 4095
 """Bytes, as on Linux; what is longer names nothing, and asking the system about it is an error of its own."""
 
+_DEEP = 50
+"""Folders in each other, up to which each asks the one around it."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -85,7 +87,10 @@ def _denial(path: str, details: str) -> Denied:
 
 def _is_blocked(question: tuple[str, tuple[str, ...], tuple[str, ...]]) -> bool:
     path, names, runs = question
-    parts = [part for part in path.replace("\\", "/").split("/") if part]
+    folder, _, name = path.replace("\\", "/").rpartition("/")
+    if not runs and folder.count("/") < _DEEP:  # most files share their folder with others
+        return bool(folder and _blocked[folder, names, runs]) or bool(name and _blocked_names[name, names])
+    parts = [part for part in f"{folder}/{name}".split("/") if part]
     return any(_blocked_names[part, names] for part in parts) or _is_blocked_run(parts, runs)
 
 

@@ -9,38 +9,47 @@ they are folders of the client's machine, or would let it choose among ours.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary, finalize
 
 from codecairn.cancel import Cancel
-from codecairn.catalog.entries import CatalogFolder
-from codecairn.catalog.governance import CriteriaSource
-from codecairn.config import Settings, data_folder
-from codecairn.context.central_symbols import UseTable
+from codecairn.config import Settings, TeamAccess, data_folder, team_access
 from codecairn.errors import Denied, InvalidInput, ProjectNotFound
-from codecairn.index.project_index import ProjectIndex
-from codecairn.index.ref_use import Leases
-from codecairn.index.run import Importers
-from codecairn.index.worktrees import Worktrees
-from codecairn.memory.recall import Recall
+from codecairn.folders_on_disk import are_one, git_top_level, holds_repositories, lies_in, readable_folder
 from codecairn.paths import Guard, has_control, printable
-from codecairn.rank.search import Searcher
 from codecairn.source.git import Git
+from codecairn.source.refs import remote_of
 from codecairn.store import folders
-from codecairn.store.discoveries import Discoveries
-from codecairn.store.memory import Memory
-from codecairn.store.project_links import LinkStore
-from codecairn.store.sessions import SessionStore
-from codecairn.store.view import View
 
-_MANY_REPOSITORIES = 2
+if TYPE_CHECKING:
+    from codecairn.catalog.entries import CatalogFolder
+    from codecairn.catalog.governance import CriteriaSource
+    from codecairn.context.central_symbols import UseTable
+    from codecairn.index.project_index import ProjectIndex
+    from codecairn.index.ref_use import Leases
+    from codecairn.index.run import Importers
+    from codecairn.index.worktrees import Worktrees
+    from codecairn.memory.recall import Recall
+    from codecairn.memory.team_mail import TeamMail
+    from codecairn.rank.search import Searcher
+    from codecairn.store.discoveries import Discoveries
+    from codecairn.store.file_version import FileVersion
+    from codecairn.store.memory import Memory
+    from codecairn.store.project_links import LinkStore
+    from codecairn.store.sessions import SessionStore
+    from codecairn.store.view import View
+    from codecairn.team_client import TeamClient
+
+# Each handle imports what it opens: a command that searches needs a third of them.
+# ruff: noqa: PLC0415
+
 MOST_OPEN = 8
 """Projects that stay open though nothing goes on in them. Each has up to four readers of its index, a page cache of
 4 MB in each, a connection to its memory, and what it holds of its catalogue and its discoveries."""
@@ -70,57 +79,103 @@ class Project:
 
     @cached_property
     def catalog(self) -> CatalogFolder:
+        from codecairn.catalog.entries import CatalogFolder
+
         return CatalogFolder(self.root)
 
     @cached_property
     def criteria(self) -> CriteriaSource:
+        from codecairn.catalog.governance import CriteriaSource
+
         return CriteriaSource(self.root)
 
     @cached_property
     def memory(self) -> Memory:
+        from codecairn.store.memory import Memory
+
         return Memory(folders.project_folder(data_folder(self.settings), self.root, self.git) / "memory.db")
 
     @cached_property
     def discoveries(self) -> Discoveries:
-        return Discoveries(self.memory)
+        from codecairn.memory.team_mail import SharedDiscoveries
+        from codecairn.store.discoveries import Discoveries
+
+        mail = self.mail
+        return SharedDiscoveries(self.memory, mail.wake) if mail is not None else Discoveries(self.memory)
+
+    @cached_property
+    def mail(self) -> TeamMail | None:
+        """What this clone tells its team, and hears from it; None where there is no team."""
+        from codecairn.memory.team_mail import TeamMail
+
+        return TeamMail(self.memory, self.team, self.guard) if self.team is not None else None
 
     @cached_property
     def sessions(self) -> SessionStore:
+        from codecairn.store.sessions import SessionStore
+
         return SessionStore(self.memory)
 
     @cached_property
     def links(self) -> LinkStore:
+        from codecairn.store.project_links import LinkStore
+
         return LinkStore(self.memory)
 
     @cached_property
     def index(self) -> ProjectIndex:
+        from codecairn.index.project_index import ProjectIndex
+
         settings = self.settings
         home, embeddings = lambda: data_folder(settings), settings.embeddings
-        index = ProjectIndex(self.root, self.git, self.guard, home, embeddings, IMPORTERS)
+        index = ProjectIndex(self.root, self.git, self.guard, home, embeddings, importers())
         index.on_use = self.on_use or index.on_use
         index.source = replace(index.source, is_behind=self.is_behind)
-        if settings.team.url and not self.repository:
-            index.before_first_run = lambda: _take_from_team(index, settings)
+        if (team := self.team) is not None:
+            from codecairn.index.preparation import Preparation
+
+            index.preparation = Preparation(lambda: _take_from_team(index, team))
+            index.source = replace(index.source, fetch=partial(_fetch_from_team, team))
         return index
 
     @cached_property
+    def team(self) -> TeamClient | None:
+        """The team server that this clone shares its repository with; None where there is none."""
+        access = team_access(self.settings) if not self.repository else TeamAccess()
+        if not access.url:
+            return None
+        from codecairn.team_client import TeamClient
+
+        return TeamClient(access, lambda: folders.normal_remote(remote_of(self.git, Cancel())))
+
+    @cached_property
     def leases(self) -> Leases:
+        from codecairn.index.ref_use import Leases
+
         return Leases()
 
     @cached_property
     def worktrees(self) -> Worktrees:
+        from codecairn.index.worktrees import Worktrees
+
         return Worktrees(self.index)
 
     @cached_property
     def searcher(self) -> Searcher:
+        from codecairn.rank.search import Searcher
+
         return Searcher(self.index.encoders)
 
     @cached_property
     def uses(self) -> UseTable:
+        from codecairn.context.central_symbols import UseTable
+
         return UseTable()
 
     @cached_property
     def recall(self) -> Recall:
+        from codecairn.memory.recall import Recall
+
         return Recall(self.discoveries, self.index.encoders)
 
     @property
@@ -151,7 +206,7 @@ class Project:
 
     def close(self) -> None:
         """Give back what was opened. What is asked for afterwards is opened again."""
-        for name in ("index", "memory"):
+        for name in ("index", "mail", "memory"):
             handle = self.__dict__.pop(name, None)
             if handle is not None:
                 handle.close()
@@ -191,7 +246,7 @@ class Projects:
             return self.open(self._ordered[0])
         working = self.settings.working_dir
         named = client_roots if self.settings.local else ()
-        hinted = self._first_hint([self.settings.client_dir, *named, _git_top_level(working), working])
+        hinted = self._first_hint([self.settings.client_dir, *named, git_top_level(working), working])
         if hinted is None:
             raise ProjectNotFound(
                 f"No project: {working} is a home directory, a file-system root or a folder of repositories"
@@ -203,7 +258,7 @@ class Projects:
         given = _absolute(path, param)
         allowed = self._roots_allowed()
         # Before looking whether it exists: what lies outside is nobody's to learn.
-        if allowed is not None and not any(_lies_in(given, each) for each in allowed):
+        if allowed is not None and not any(lies_in(given, each) for each in allowed):
             raise Denied(
                 f"Not an allowed root: {printable(path)}", param=param,
                 reason="outside the roots this server was given",
@@ -247,7 +302,7 @@ class Projects:
 
     def _usable(self, path: Path, param: str = "path") -> Path:
         """An ordered or named root, resolved; raises where there is no folder or it may never be a project."""
-        root = _folder(path)
+        root = readable_folder(path)
         if root is None:
             raise InvalidInput(
                 f"Not a readable folder: {printable(str(path))}", param=param,
@@ -261,85 +316,48 @@ class Projects:
         return root
 
     def _first_hint(self, candidates: Iterable[Path | None]) -> Path | None:
-        folders = (_folder(each) for each in candidates if each is not None)
+        folders = (readable_folder(each) for each in candidates if each is not None)
         return next((root for root in folders if root is not None and self._may_be_hinted(root)), None)
 
     def _may_be_hinted(self, root: Path) -> bool:
-        return not self._is_never_a_project(root) and not _holds_repositories(root)
+        return not self._is_never_a_project(root) and not holds_repositories(root)
 
     def _is_never_a_project(self, root: Path) -> bool:
-        return root.parent == root or _are_one(root, self.settings.home)
+        return root.parent == root or are_one(root, self.settings.home)
+
+
+def importers() -> Importers:
+    """The counts of imports, for the layer below that keeps them."""
+    from codecairn.index.run import Importers
+
+    return Importers(_count_importers, _recount_importers)
 
 
 def _count_importers(view: View, cancel: Cancel) -> Mapping[str, int]:
-    from codecairn.resolve.file_imports import count_importers  # noqa: PLC0415 - for who indexes, not for who asks
+    from codecairn.resolve.file_imports import count_importers
 
     return count_importers(view, cancel)
 
 
 def _recount_importers(before: View, after: View, changed: Collection[str], cancel: Cancel) -> Mapping[str, int]:
-    from codecairn.resolve.file_imports import recount_importers  # noqa: PLC0415 - as above
+    from codecairn.resolve.file_imports import recount_importers
 
     return recount_importers(before, after, changed, cancel)
 
 
-def _take_from_team(index: ProjectIndex, settings: Settings) -> None:
-    from codecairn.index.team_state import take_team_state  # noqa: PLC0415 - for who has a team server
+def _take_from_team(index: ProjectIndex, team: TeamClient) -> None:
+    from codecairn.index.team_state import take_team_state
 
-    take_team_state(index, settings.team, Cancel())
+    take_team_state(index, team, Cancel())
 
 
-IMPORTERS = Importers(_count_importers, _recount_importers)
+def _fetch_from_team(team: TeamClient, keys: Sequence[int], cancel: Cancel) -> Iterator[list[FileVersion]]:
+    from codecairn.index.team_versions import fetch_versions
+
+    return fetch_versions(team, keys, cancel)
 
 
 def _absolute(path: str, param: str) -> Path:
     if has_control(path) or not Path(path).is_absolute():
         raise InvalidInput(f"Not an absolute path: {printable(path)}", param=param, reason="Path must be absolute")
     return Path(path)
-
-
-def _folder(path: Path) -> Path | None:
-    """The folder at a path, resolved, or None where there is none to be read."""
-    try:
-        root = path.expanduser().resolve()
-        return root if root.is_dir() and os.access(root, os.R_OK | os.X_OK) else None
-    except (OSError, RuntimeError, ValueError):
-        return None
-
-
-def _lies_in(path: Path, folder: Path) -> bool:
-    try:
-        return path.resolve().is_relative_to(folder)
-    except (OSError, RuntimeError, ValueError):
-        return False
-
-
-def _are_one(root: Path, other: Path) -> bool:
-    """Also under another name: by a link, a mount, or other letters where case does not count."""
-    try:
-        return root.samefile(other)
-    except OSError:
-        return root == other
-
-
-def _git_top_level(folder: Path) -> Path | None:
-    root = _folder(folder)
-    return next((each for each in (root, *root.parents) if _is_repository(each)), None) if root else None
-
-
-def _is_repository(folder: Path) -> bool:
-    try:
-        return (folder / ".git").exists()
-    except OSError:
-        return False
-
-
-def _holds_repositories(folder: Path) -> bool:
-    """A folder of checkouts, such as ~/src: not a repository itself, several inside."""
-    if _is_repository(folder):
-        return False
-    try:
-        found = islice(filter(_is_repository, folder.iterdir()), _MANY_REPOSITORIES)
-        return len(list(found)) == _MANY_REPOSITORIES
-    except OSError:
-        return False

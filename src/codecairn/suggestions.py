@@ -9,7 +9,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Collection, Iterable
-from difflib import get_close_matches
 
 from codecairn.words import words_of
 
@@ -34,6 +33,8 @@ def nearest(given: str, known: Collection[str], most: int = MOST) -> list[str]:
     found = list(dict.fromkeys([*ends, *(_near(name, known, most) if name else ())]))[:most]
     if found or len(known) > _FEW:
         return found
+    from difflib import get_close_matches  # noqa: PLC0415 - for who is mistaken
+
     lowered = {each.casefold(): each for each in known}
     return [lowered[each] for each in get_close_matches(name.casefold(), lowered, most, _ALIKE)]
 

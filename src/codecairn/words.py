@@ -47,6 +47,10 @@ _ENDINGS = (
     ("ive", 4), ("ied", 3), ("ed", 3), ("er", 4), ("or", 4), ("ly", 4), ("al", 4), ("ance", 4), ("ence", 4),
 )  # fmt: skip
 """An ending and the letters that must be left before it. The first that fits is taken off: longer ones stand first."""
+_ENDINGS_BY_LETTER = {
+    last: [each for each in _ENDINGS if each[0][-1] == last] for last in {each[-1] for each, _ in _ENDINGS}
+}
+"""By their last letter: of words that are read for the first time this is the most work."""
 
 
 def analyse(text: str) -> str:
@@ -97,7 +101,7 @@ def _stem(word: str) -> str:
     word = _singular(word)
     if len(word) < 5:
         return word
-    for ending, least in _ENDINGS:
+    for ending, least in _ENDINGS_BY_LETTER.get(word[-1], ()):
         left = len(word) - len(ending)
         if left >= least and word.endswith(ending) and _VOWEL.search(word, 0, left):
             word = _without_doubled_end(word[:left])

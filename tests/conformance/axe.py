@@ -3,7 +3,7 @@
     python tests/conformance/axe.py [--shots FOLDER]
 
 Needs npm and Chromium; axe-core stays under .conformance. With --shots each page is also drawn into a folder, at 360,
-1280 and 2560 pixels.
+1280 and 3840 pixels.
 """
 
 from __future__ import annotations
@@ -13,16 +13,22 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from codecairn.team.embedded import embedded_url, stop_embedded
 from tests.page.conftest import shop_in
 from tests.support.page import PageServer, find_chromium, page_server
+from tests.support.team import open_team
+from tests.support.team_page import TeamPages, shop_pages
 
 WORK = Path(__file__).resolve().parents[2] / ".conformance"
+Pages = PageServer | TeamPages
 SERIOUS = ("serious", "critical")
 PAGES = {
     "home": "/", "search": "/?q=how+is+the+price+lowered", "why": "/why?q=discount&at=shop/cart.py&line=4",
@@ -31,6 +37,19 @@ PAGES = {
     "tests": "/symbol?name=discount&path=shop/cart.py&tab=tests", "file": "/file?path=shop/cart.py",
     "branch": "/branch?base=main&head=sale", "memory": "/memory", "edit": "/memory/new", "rules": "/rules",
     "server": "/server", "confirm": "/server/confirm?verb=prune", "error": "/file?path=shop/crat.py", "login": "/login",
+}  # fmt: skip
+
+TEAM_PAGES = {
+    "team-home": "/", "team-search": "/?q=discount", "team-server": "/server", "team-none": "/r/org/shopp/-/",
+    **{
+        f"team-{name}": f"/r/org/shop/-{path}"
+        for name, path in {
+            "repository": "/", "results": "/?q=discount", "symbol": "/symbol?name=discount",
+            "calls": "/symbol?name=discount&tab=graph", "file": "/file?path=shop/cart.py", "changes": "/branch",
+            "branch": "/branch?base=main&head=sale", "memory": "/memory", "edit": "/memory/new", "rules": "/rules",
+            "state": "/server",
+        }.items()
+    },
 }  # fmt: skip
 
 
@@ -45,14 +64,14 @@ def axe_source() -> str:
     return package.read_text(encoding="utf-8")
 
 
-def examine(browser: Browser, server: PageServer, axe: str, scheme: str, width: int) -> list[str]:
+def examine(browser: Browser, server: Pages, axe: str, scheme: str, width: int, pages: dict[str, str]) -> list[str]:
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme="dark" if scheme == "dark" else "light", bypass_csp=True
     )
     page = context.new_page()
-    page.goto(server.login)
+    server.enter(page)
     found = list[str]()
-    for name, path in PAGES.items():
+    for name, path in pages.items():
         page.goto(server.origin + path)
         page.evaluate(axe)
         for each in page.evaluate("axe.run().then(found => found.violations)"):
@@ -64,16 +83,34 @@ def examine(browser: Browser, server: PageServer, axe: str, scheme: str, width: 
     return found
 
 
-def draw(browser: Browser, server: PageServer, folder: Path) -> None:
+def look_at(browser: Browser, server: Pages, axe: str, pages: dict[str, str], shots: Path | None) -> list[str]:
+    looks = [("light", 1280), ("dark", 1280), ("light", 360), ("dark", 360)]
+    serious = [each for look in looks for each in examine(browser, server, axe, *look, pages)]
+    if shots:
+        draw(browser, server, shots, pages)
+    return serious
+
+
+@contextmanager
+def team_of_shops(folder: Path) -> Iterator[TeamPages]:
+    url = embedded_url(folder / "postgres")
+    try:
+        with open_team(url, folder / "team") as team:
+            yield shop_pages(team)
+    finally:
+        stop_embedded(folder / "postgres")
+
+
+def draw(browser: Browser, server: Pages, folder: Path, pages: dict[str, str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for width in (360, 1280, 2560):
+    for width in (360, 1280, 3840):
         for dark in (False, True):
             context = browser.new_context(
                 viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light"
             )
             page = context.new_page()
-            page.goto(server.login)
-            for name, path in PAGES.items():
+            server.enter(page)
+            for name, path in pages.items():
                 page.goto(server.origin + path)
                 page.screenshot(path=folder / f"{name}-{width}-{'dark' if dark else 'light'}.png")
             context.close()
@@ -92,12 +129,11 @@ def main() -> None:
         with page_server(shop_in(folder / "shop").path, folder / "home") as server:
             server.call("index_codebase")
             server.call("remember", type="decision", content="Discounts are never negative.", symbol="discount")
-            looks = [("light", 1280), ("dark", 1280), ("light", 360), ("dark", 360)]
-            serious = [each for look in looks for each in examine(browser, server, axe, *look)]
-            if asked.shots:
-                draw(browser, server, asked.shots)
+            serious = look_at(browser, server, axe, PAGES, asked.shots)
+        with team_of_shops(folder) as team:
+            serious += look_at(browser, team, axe, TEAM_PAGES, asked.shots)
         browser.close()
-    print(f"{len(PAGES)} pages, {len(serious)} serious violations")
+    print(f"{len(PAGES) + len(TEAM_PAGES)} pages, {len(serious)} serious violations")
     sys.exit(1 if serious else 0)
 
 

@@ -40,7 +40,7 @@ POINTS: dict[str, tuple[Any, str]] = {
     "the database is told of vectors": (writer, "add_rows"),
     "versions are inserted": (writer.IndexWriter, "insert"),
     "a version is revived": (writer.IndexWriter, "mark_searchable"),
-    "an entry is written": (writer, "write_entry"),
+    "entries are written": (writer, "write_entries"),
     "a generation is published": (writer.IndexWriter, "publish"),
     "versions are retired": (writer.IndexWriter, "retire"),
     "documents are deleted": (lexical.Writing, "delete"),
@@ -49,7 +49,7 @@ POINTS: dict[str, tuple[Any, str]] = {
     "counts are written": (writer, "_write_importers"),
     "a run says how it ended": (writer.IndexWriter, "finish"),
     "a ref is laid over the base": (ref_writer.RefWriter, "lay"),
-    "an entry of a ref is written": (ref_writer, "write_entry"),
+    "entries of a ref are written": (ref_writer, "write_entries"),
     "a ref's imports are counted": (ref_writer.RefWriter, "count"),
 }
 

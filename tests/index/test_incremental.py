@@ -26,7 +26,7 @@ from codecairn.index.embedding import Vectors
 from codecairn.index.project_index import ProjectIndex
 from codecairn.index.run import Options, Report, Run, Source, Target
 from codecairn.index.working_tree import WorkingTree
-from codecairn.project import IMPORTERS, Project
+from codecairn.project import Project, importers
 from codecairn.source.watch import RULE_FILES
 from codecairn.store.database import IndexStore
 from codecairn.store.lexical import Lexical
@@ -286,7 +286,7 @@ class Changes(RuleBasedStateMachine):
             self.source,
             Target(self.store, self.lexical, vectors),
             self.workers,
-            IMPORTERS,
+            importers(),
             self.options,
             cancel,
             progress,
@@ -344,7 +344,7 @@ class Changes(RuleBasedStateMachine):
         store, lexical = self.stores()
         vectors = made_by_the_shipped_encoder(store, Cancel())
         target = Target(store, lexical, vectors)
-        WorkingTree(Run(self.source, target, self.workers, IMPORTERS, self.options, Cancel())).update()
+        WorkingTree(Run(self.source, target, self.workers, importers(), self.options, Cancel())).update()
         assert faults(store, lexical, at_rest=True) == []
         try:
             return snapshot(store, lexical, self.root, PROBES)

@@ -123,12 +123,22 @@ def check_markup(body: bytes, about: str) -> None:
     assert all(each.startswith(("/", "#")) and not each.startswith("//") for each in found.addresses), about
 
 
+BROWSED = ("search", "why", "file", "symbol", "graph", "history", "branch", "refs", "new", "memory", "rules")
+
+
+def browsed(number: int, step: int) -> tuple[str, ...]:
+    """The pages on which a browser sees a text: all of them for every so many, in a soak one in turn for the others."""
+    if number % step == 0:
+        return BROWSED
+    return (BROWSED[number % len(BROWSED)],) if SOAK else ()
+
+
 @pytest.mark.requirement("ruling/page/hostile-text")
 def test_in_a_browser_nothing_of_it_runs_and_no_policy_is_broken(den: Den) -> None:
     with chromium() as browser, visit(browser, den.server) as here:
-        step = len(den.texts) // (100 if SOAK else 8)
-        for text, file in list(zip(den.texts, den.files, strict=True))[::step]:
-            for name in ("search", "why", "file", "symbol", "graph", "branch", "new", "memory"):
+        step = len(den.texts) // (50 if SOAK else 8)
+        for number, (text, file) in enumerate(zip(den.texts, den.files, strict=True)):
+            for name in browsed(number, step):
                 here.open(PAGES[name](text, file))
                 assert here.page.evaluate("window.zq7 === undefined"), (name, text)
         here.open("/rules")

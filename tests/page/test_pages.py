@@ -15,7 +15,8 @@ import pytest
 from codecairn.page.highlight import code_lines, mark_name, mark_query
 from codecairn.page.side_by_side import rows_of
 from codecairn.page.visible import make_visible
-from tests.support.page import Markup, PageServer, Visitor
+from tests.page.conftest import CART
+from tests.support.page import Markup, PageServer, Visitor, page_server
 from tests.support.repo import Repo
 
 SEARCH = "/?q=how+is+the+price+lowered"
@@ -246,3 +247,37 @@ def test_open_serves_the_project_and_finds_the_server_that_runs(shop: Repo, tmp_
         first.terminate()
         first.communicate(timeout=20)
     assert list((tmp_path / "home" / "pages").iterdir()) == []
+
+
+AGENTS = """\
+# Rules
+
+Prices are lowered in `shop/cart.py` by `discount()`; `shop/till.py` sells,
+`shop/gone.py` pays them back.
+"""
+
+
+@pytest.mark.requirement("ruling/page/rules-named")
+def test_rules_show_dead_anchors_and_a_change_the_rules_it_touches(shop: Repo, tmp_path: Path) -> None:
+    shop.commit("Write rules down", {"AGENTS.md": AGENTS, "shop/gone.py": "def back():\n    return 1\n"})
+    shop.git("rm", "--quiet", "shop/gone.py")
+    shop.commit("Pay nothing back", {})
+    shop.git("checkout", "--quiet", "-b", "rename")
+    shop.commit("Say it otherwise", {"shop/cart.py": CART.replace("discount", "rebate")})
+    shop.git("mv", "shop/till.py", "shop/desk.py")
+    shop.commit("Move the till", {})
+    shop.git("checkout", "--quiet", "main")
+    with page_server(shop.path, tmp_path / "home") as server:
+        server.call("index_codebase")
+        visitor = server.visitor()
+        rules = text(visitor, "/rules")
+        assert "Dead anchors" in rules
+        assert "shop/gone.py was deleted" in rules
+        assert "AGENTS.md:4" in rules
+        page = text(visitor, "/branch?base=main&head=rename")
+        assert "1 rule holds for these files" in page
+        assert "Every fix brings a test" in page
+        assert "Rules that name what this change takes away" in page
+        assert "discount is rebate now" in page
+        assert "shop/till.py is shop/desk.py now" in page
+        assert "takes away" not in text(visitor, "/branch?base=main~1&head=main~1")

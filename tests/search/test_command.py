@@ -77,6 +77,15 @@ def test_options_reach_the_search(searched: Path) -> None:
     assert cairn("--root", searched).exit_code == 2
 
 
+def test_a_named_project_is_searched_from_a_folder_that_is_none(
+    searched: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert structured("validate", "token", "--root", searched)["results"]
+
+
 def test_explain_adds_up(searched: Path) -> None:
     ran = cairn("compute_tax", "--root", searched, "-n", 1, "--explain")
     assert ran.exit_code == 0, ran.output

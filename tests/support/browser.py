@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, expect, sync_playwright
 
 from tests.support.page import PageServer, find_chromium
+from tests.support.team_page import TeamPages
 
 expect.set_options(timeout=20_000)
 NO_BROWSER = "no Chromium is installed (Debian: apt-get install chromium)"
@@ -33,7 +34,7 @@ class Visit:
     """One logged-in tab, and everything that went wrong in it."""
 
     page: Page
-    server: PageServer
+    server: PageServer | TeamPages
     faults: list[str] = field(default_factory=list)
 
     def open(self, path: str) -> None:
@@ -44,7 +45,7 @@ class Visit:
 
 
 @contextmanager
-def visit(browser: Browser, server: PageServer, **options: Any) -> Iterator[Visit]:
+def visit(browser: Browser, server: PageServer | TeamPages, **options: Any) -> Iterator[Visit]:
     context: BrowserContext = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
     context.set_default_timeout(30_000)
     page = context.new_page()
@@ -53,7 +54,7 @@ def visit(browser: Browser, server: PageServer, **options: Any) -> Iterator[Visi
     page.on("dialog", lambda dialog: _note_dialog(found, dialog))
     page.on("request", lambda request: _note_foreign(found, request.url))
     page.on("console", lambda message: _note_policy(found, message.text))
-    page.goto(server.login)
+    server.enter(page)
     try:
         yield found
     finally:

@@ -44,6 +44,10 @@ class PageServer:
     def login(self) -> str:
         return f"{self.origin}/login?ticket={make_ticket(self.pages.sessions.key)}"
 
+    def enter(self, page: Any) -> None:
+        """Log a browser's tab in."""
+        page.goto(self.login)
+
     def visitor(self) -> Visitor:
         visitor = Visitor(self.port)
         answer = visitor.get(self.login.removeprefix(self.origin))

@@ -23,6 +23,7 @@ from codecairn.team.record import Record
 from codecairn.team.worker import TeamWorker
 from tests.support.doors import Answer
 from tests.support.repo import Repo
+from tests.support.soak import PATIENCE
 from tests.support.wait import eventually
 
 LEASE_S = 2.0
@@ -127,7 +128,7 @@ class Team:
 
     def await_ready(self) -> None:
         """Every repository is ready, as published, on every node of its owners."""
-        eventually(self._is_ready, 60)
+        eventually(self._is_ready, 60 * PATIENCE)
         for node in self.nodes:
             node.directory.refresh()
 

@@ -15,11 +15,11 @@ def row(request: str) -> AuditRow:
 def test_a_line_that_was_cut_amid_the_file_stops_nothing(team: Team, tmp_path: Path) -> None:
     spool = tmp_path / "audit.spool"
     audit = Audit(team.record.database, spool)
-    audit._keep(row("first"))
+    audit._keep([row("first")])
     with spool.open("ab") as file:
         file.write(b'["2026-01-02T03:04:0')
-    audit._keep(row("next"))
-    audit._keep(row("last"))
+    audit._keep([row("next")])
+    audit._keep([row("last")])
     with spool.open("ab") as file:
         file.write(b'["2026')
     assert audit.flush() == 3

@@ -40,7 +40,8 @@ FILES: dict[str, str | bytes] = {
     "README.md": "# Shop\n\nA shop with a cart. Prices are in cents.\n\n## Install\n\nRun it.\n",
     "instructions/money.json": (
         '{"id": "money", "title": "Money", "body": "Count in cents.", "priority": 10, "audience": "all", '
-        '"requirement": "mandatory", "categories": ["code"]}'
+        '"requirement": "mandatory", "categories": ["code"], "schemaVersion": "1", '
+        '"createdAt": "2026-01-01T00:00:00Z", "updatedAt": "2026-01-01T00:00:00Z"}'
     ),
 }
 WORDS = ("cart", "money total", "price in cents", "where is the price computed", "render", "Cart.add", "TODO", "zzz")
@@ -128,7 +129,7 @@ def calls() -> st.SearchStrategy[tuple[str, dict[str, Any]]]:
 
 VOLATILE = {
     "search_duration_ms", "searchTime", "cache_hit", "last_indexed_at", "indexing_duration_seconds", "index_size_mb",
-    "next_cursor", "nextCursor", "last_accessed_at", "lastModified", "date",
+    "next_cursor", "nextCursor", "last_accessed_at", "lastModified", "date", "lastShownAt", "lastUsedAt",
 }  # fmt: skip
 """Times, sizes of files that databases pad, and cursors, which are bound to the project."""
 

@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
+import json
 import os
 import random
 import shutil
 import signal
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from codecairn.team.database import RecordUnavailable
 from codecairn.team.embedded import embedded_url, stop_embedded
 from tests.support.doors import Answer
+from tests.support.soak import PATIENCE, SOAK
 from tests.support.team import Team, TeamDoor, TeamProcess, open_team
 from tests.support.wait import eventually
 
 NAMES = ("org/one", "org/two", "org/three")
-WHOLE_AGAIN_S = 10.0
-NOT_WHOLE = ("index_not_ready", "overlay_not_ready", "internal_error", "unavailable")
+WHOLE_AGAIN_S, WHOLE_AFTER_RESTART_S = 10.0 * PATIENCE, 60.0 * PATIENCE
+NOT_WHOLE = ("index_not_ready", "overlay_not_ready", "internal_error", "unavailable", "-32003")
 
 
 def files_of(name: str, revision: int) -> dict[str, str | bytes]:
     word = name.rpartition("/")[2]
     return {
         "main.py": f"def revision_of_{word}():\n    return {revision}\n",
+        "instructions/house.json": (
+            '{"id": "house", "title": "House", "body": "Keep the house clean.", "priority": 10, "audience": "all", '
+            '"requirement": "mandatory", "categories": ["code"], "schemaVersion": "1", '
+            '"createdAt": "2026-01-01T00:00:00Z", "updatedAt": "2026-01-01T00:00:00Z"}'
+        ),
         "lib.py": f"from main import revision_of_{word}\n\n\ndef use():\n    return revision_of_{word}()\n",
     }
 
@@ -90,29 +101,119 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
         yield Scene(home, tmp_path, stack)
 
 
-@pytest.mark.timeout(900)
-def test_killed_processes_cost_no_right_answer_and_no_write(
-    scene: Scene, trials: Callable[[int], int], seeded: random.Random
-) -> None:
-    kept: list[str] = []
-    for number in range(trials(40)):
-        victim = seeded.choice(["node", "node", "worker", "database"])
-        if victim == "node":
-            _lose_a_node(scene, seeded)
-        elif victim == "worker":
-            _lose_a_worker(scene, seeded)
-        else:
-            _lose_the_database(scene, seeded)
-        said = {"type": "decision", "content": f"Round {number} was survived, number {number}.", "project": NAMES[0]}
-        answer = TeamDoor(scene.nodes[0].port, scene.token).call("remember", said)
-        if not answer.is_error:
-            kept.append(answer.value["discovery"]["id"])
-    assert kept
-    rows = scene.team.record.database.rows("SELECT discovery FROM memory_event")
-    assert set(kept) <= {row[0] for row in rows}
+class Load:
+    """Callers who go on asking and writing while processes die, and note what was answered."""
+
+    def __init__(self, scene: Scene, chance: random.Random) -> None:
+        self._scene, self._chance = scene, chance
+        self.remembered: list[str] = []
+        self.uses, self.tried_uses = 0, 0
+        self.answered: list[str] = []
+        """The requests that had an answer of any kind: each is audited."""
+        self.wrong: list[Any] = []
+        self.asked, self.not_whole = 0, 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._go_on, daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        self._over.set()
+        self._thread.join(60)
+
+    def _go_on(self) -> None:
+        kinds = [self._look, self._look, self._look_everywhere, self._remember, self._use]
+        while not self._over.is_set():
+            self._chance.choice(kinds)()
+            self._over.wait(0.05)
+
+    def _call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
+        """The value of an answer; None where there is none, or one that says why it is not whole."""
+        request = f"load-{self.asked}"
+        self.asked += 1
+        node = self._chance.choice(self._scene.nodes)
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+        try:
+            door = TeamDoor(node.port, self._scene.token)
+            status, said = door.post("/rpc", json.dumps(asked), **{"x-request-id": request})
+        except (OSError, http.client.HTTPException):
+            return None
+        if status != 200:
+            return None
+        self.answered.append(request)
+        answer = json.loads(said)
+        if "error" in answer or answer["result"]["isError"]:
+            self.not_whole += 1
+            if not any(code in said for code in NOT_WHOLE):
+                self.wrong.append(answer)
+            return None
+        value: dict[str, Any] = answer["result"]["structuredContent"]
+        return value
+
+    def _look(self) -> None:
+        name = self._chance.choice(NAMES)
+        symbol = f"revision_of_{name.rpartition('/')[2]}"
+        value = self._call("find_symbol", {"symbol_name": symbol, "project": name})
+        if value is not None:
+            body = value["symbols"][0]["body"]
+            revision = int(body.split("return ")[1].split()[0])
+            if value["symbols"][0]["name"] != symbol or not 1 <= revision <= self._scene.revisions[name]:
+                self.wrong.append(value)
+
+    def _look_everywhere(self) -> None:
+        value = self._call("find_symbol", {"symbol_name": "use", "repositories": "**"})
+        if value is not None:
+            found = {row["repository"] for row in value["symbols"]}
+            is_partial = value["metadata"]["result_completeness"] == "partial"
+            if found != set(NAMES) and not is_partial:
+                self.wrong.append(value)
+
+    def _remember(self) -> None:
+        content = f"Call {self.asked} was kept, and so it has to be there at the end."
+        value = self._call("remember", {"type": "decision", "content": content, "project": NAMES[0]})
+        if value is not None:
+            self.remembered.append(value["discovery"]["id"])
+
+    def _use(self) -> None:
+        self.tried_uses += 1
+        value = self._call("usage_track", {"id": "house", "project": NAMES[0]})
+        if value is not None and "usageCount" not in value:
+            self.wrong.append(value)
+        self.uses += value is not None
+
+
+@pytest.mark.timeout(7200)
+def test_killed_processes_cost_no_right_answer_and_no_write(scene: Scene, seeded: random.Random) -> None:
+    load = Load(scene, random.Random(seeded.random()))
+    rounds = 200 if SOAK else 4
+    for number in range(rounds):
+        victim = seeded.choice(list(LOSSES)) if SOAK else list(LOSSES)[number % len(LOSSES)]
+        LOSSES[victim](scene, seeded)
+        assert not load.wrong, (number, victim, load.wrong[:3])
+        print(f"round {number}: lost the {victim}; {load.asked} asked, {load.not_whole} said they were not whole")
+        if number % 10 == 9:
+            _check_writes(scene, load)
+    load.end()
+    _check_writes(scene, load)
     for name in NAMES:
         for node in scene.nodes:
-            eventually(lambda node=node, name=name: scene.shows(node, name), 60)  # type: ignore[misc]
+            eventually(lambda node=node, name=name: scene.shows(node, name), 60 * PATIENCE)  # type: ignore[misc]
+
+
+def _check_writes(scene: Scene, load: Load) -> None:
+    """Everything that was acknowledged is there."""
+    database, answered, remembered, uses = scene.team.record.database, load.answered[:], load.remembered[:], load.uses
+    assert remembered
+    assert uses
+    assert set(remembered) <= {row[0] for row in database.rows("SELECT discovery FROM memory_event")}
+    ((counted,),) = database.rows("SELECT sum(count) FROM usage")
+    assert uses <= counted <= load.tried_uses
+
+    def is_audited() -> bool:
+        audited = {row[0] for row in database.rows("SELECT request FROM audit WHERE starts_with(request, 'load-')")}
+        return set(answered) <= audited
+
+    eventually(is_audited, 30 * PATIENCE)
+    print(f"{len(remembered)} remembered, {uses} uses, {len(answered)} answers: all recorded")
 
 
 def _lose_a_node(scene: Scene, chance: random.Random) -> None:
@@ -123,8 +224,9 @@ def _lose_a_node(scene: Scene, chance: random.Random) -> None:
         scene.check(survivor, name)
     eventually(lambda: all(scene.check(survivor, name) for name in NAMES), WHOLE_AGAIN_S)
     assert time.monotonic() - killed_at < WHOLE_AGAIN_S
-    everywhere = TeamDoor(survivor.port, scene.token).call("grep_codebase", {"pattern": "def use"})
-    assert everywhere.value["totalMatches"] == len(NAMES) or everywhere.value["incomplete"]
+    everywhere = TeamDoor(survivor.port, scene.token).call("find_symbol", {"symbol_name": "use"})
+    is_partial = everywhere.value["metadata"]["result_completeness"] == "partial"
+    assert len(everywhere.value["symbols"]) == len(NAMES) or is_partial
     scene.nodes[place] = scene.start("node", f"node {place}")
     scene.team.await_ready()
 
@@ -139,7 +241,7 @@ def _lose_a_worker(scene: Scene, chance: random.Random) -> None:
             scene.check(node, each)
     scene.worker = scene.start("work", "worker")
     for node in scene.nodes:
-        eventually(lambda node=node: scene.shows(node, name), 60)  # type: ignore[misc]
+        eventually(lambda node=node: scene.shows(node, name), 60 * PATIENCE)  # type: ignore[misc]
 
 
 def _restart_postgres(folder: Path) -> None:
@@ -151,19 +253,22 @@ def _restart_postgres(folder: Path) -> None:
     get_server(folder).ensure_postgres_running()
 
 
-def _living(scene: Scene) -> Callable[[], object]:
-    def look() -> object:
-        try:
-            return scene.team.record.nodes.living()
-        except RecordUnavailable:
-            return None
+def _await_database(scene: Scene) -> None:
+    def answers() -> bool:
+        with contextlib.suppress(RecordUnavailable):
+            return bool(scene.team.record.database.rows("SELECT 1"))
+        return False
 
-    return look
+    eventually(answers, 30 * PATIENCE)
+
+
+def _kill_postgres(scene: Scene) -> None:
+    pid = int((scene.home / "team/postgres/postmaster.pid").read_text().split()[0])
+    os.kill(pid, signal.SIGKILL)
 
 
 def _lose_the_database(scene: Scene, chance: random.Random) -> None:
-    pid = int((scene.home / "team/postgres/postmaster.pid").read_text().split()[0])
-    os.kill(pid, signal.SIGKILL)
+    _kill_postgres(scene)
     for name in NAMES:
         for node in scene.nodes:
             scene.check(node, name)
@@ -172,8 +277,29 @@ def _lose_the_database(scene: Scene, chance: random.Random) -> None:
     )
     assert refused.is_error
     _restart_postgres(scene.home / "team/postgres")
-    eventually(_living(scene), 30)
+    _await_database(scene)
     scene.team.await_ready()
     for name in NAMES:
         for node in scene.nodes:
-            eventually(lambda node=node, name=name: scene.check(node, name), 30)  # type: ignore[misc]
+            eventually(lambda node=node, name=name: scene.check(node, name), 30 * PATIENCE)  # type: ignore[misc]
+
+
+def _lose_everything(scene: Scene, chance: random.Random) -> None:
+    del chance
+    _kill_postgres(scene)
+    for each in (*scene.nodes, scene.worker):
+        each.kill()
+    began = time.monotonic()
+    _restart_postgres(scene.home / "team/postgres")
+    _await_database(scene)
+    scene.nodes = [scene.start("node", f"node {each}") for each in range(2)]
+    scene.worker = scene.start("work", "worker")
+    for name in NAMES:
+        for node in scene.nodes:
+            eventually(lambda node=node, name=name: scene.check(node, name), WHOLE_AFTER_RESTART_S)  # type: ignore[misc]
+    assert time.monotonic() - began < WHOLE_AFTER_RESTART_S
+
+
+LOSSES: dict[str, Callable[[Scene, random.Random], None]] = {
+    "node": _lose_a_node, "worker": _lose_a_worker, "database": _lose_the_database, "whole team": _lose_everything,
+}  # fmt: skip

@@ -13,6 +13,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from tests.support.doors import Answer
 from tests.support.team import Team, TeamDoor, open_team
+from tests.support.wait import eventually
 from tests.team.conftest import fresh_database
 
 
@@ -170,3 +171,62 @@ def test_a_real_client_over_http(many: Team, door: TeamDoor) -> None:
     assert "3 repositories searched" in text
     assert "org/music:pay.py" in text
     assert "# music" in page
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if there were more repositories than are ranked."""
+    monkeypatch.setattr("codecairn.team.shortlist.LEAST_ASKED", 1)
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize(("query", "expected"), [
+    ("charge a card for music", "org/music"), ("charge_books", "org/books"), ("plutonium.md", "lab/secret"),
+])  # fmt: skip
+def test_of_many_those_are_ranked_that_have_most_of_the_query(door: TeamDoor, query: str, expected: str) -> None:
+    answer = door.call("search_code", {"query": query, "limit": 1})
+    assert repositories_of(answer, "results") == {expected}
+    own = door.call("search_code", {"query": query, "limit": 1, "project": expected}).value["results"][0]
+    assert answer.value["results"][0]["ranking_score"] == own["ranking_score"]
+    metadata = answer.value["metadata"]
+    assert (metadata["repositories_searched"], metadata["repositories_weighed"]) == (3, 1)
+    assert metadata["result_completeness"] == "truncated"
+
+
+@pytest.mark.usefixtures("short")
+def test_where_no_word_is_found_the_nearest_in_meaning_are_ranked(door: TeamDoor) -> None:
+    for asked in ({"query": "zzz qqq xxyy"}, {"query": "payment of tunes", "search_mode": "vector"}):
+        answer = door.call("search_code", {**asked, "limit": 1})
+        assert not answer.is_error, answer.value
+        assert answer.value["metadata"]["repositories_searched"] == 3
+
+
+@pytest.mark.usefixtures("short")
+def test_names_are_looked_for_everywhere_and_near_ones_where_they_may_be(door: TeamDoor) -> None:
+    both = door.call("find_symbol", {"symbol_name": "shared_helper", "limit": 1})
+    assert both.value["total_symbols"] == 3
+    near = door.call("find_symbol", {"symbol_name": "charge_musik", "limit": 1})
+    assert near.is_error or near.value["symbols"][0]["match"] == "near"
+    lost = door.call("find_references", {"symbol_name": "no_such_name_at_all", "limit": 1})
+    assert lost.value["error"]["code"] == "symbol_not_found"
+
+
+@pytest.mark.usefixtures("short")
+def test_a_discovery_counts_as_a_place_that_has_the_words(door: TeamDoor) -> None:
+    said = {"type": "decision", "content": "Refunds of vouchers go to the ledger first.", "project": "org/books"}
+    kept = door.call("remember", said)
+    assert not kept.is_error
+
+    def projects() -> list[str]:
+        found = door.call("context_search", {"query": "refunds of vouchers in the ledger", "limit": 1})
+        return [row["project"] for row in found.value["results"]]
+
+    eventually(lambda: projects() == ["org/books"])  # the other node hears of it within a second
+    assert not door.call("forget", {"id": kept.value["discovery"]["id"], "project": "org/books"}).is_error
+
+
+@pytest.mark.usefixtures("short")
+def test_with_a_filter_every_repository_is_ranked(door: TeamDoor) -> None:
+    answer = door.call("search_code", {"query": "charge a card", "language": "python", "limit": 20})
+    assert repositories_of(answer, "results") == {"org/books", "org/music", "lab/secret"}
+    assert "repositories_weighed" not in answer.value["metadata"]

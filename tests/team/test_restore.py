@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
+
+from codecairn.errors import CairnError, InvalidInput
+from codecairn.team.backup import export_record, import_record
+from codecairn.team.database import Database
+from codecairn.team.record import STEPS
 from tests.support.team import Team, TeamDoor, open_team
 from tests.support.wait import eventually
 from tests.team.conftest import fresh_database
@@ -79,6 +86,66 @@ def test_a_restored_dump_is_the_whole_team_again(team: Team, postgres: str, tmp_
             restored.work()
             restored.await_ready()
             assert "app/more.py" in names_found(door, "lift")
+
+
+def test_an_exported_record_is_the_whole_team_again(team: Team, postgres: str, tmp_path: Path) -> None:
+    forge = team.repository("org/quarry", FIRST)
+    team.work()
+    node = team.start_node()
+    team.await_ready()
+    secret = team.token()
+    door = team.door(secret)
+    remember(door, "stones are weighed in newton")
+    door.call("forget", {"project": "org/quarry", "id": "d-unknown"})
+    before = names_found(door, "weigh")
+    audited = team.record.database.rows("SELECT count(*) FROM audit")
+    file = tmp_path / "team.backup"
+    export_record(team.record.database, file)
+    assert file.stat().st_mode & 0o077 == 0 or os.name == "nt"
+    remember(door, "stones are weighed on the moon")
+    node.stop()
+    with fresh_database(postgres) as url:
+        restored_to = Database(url)
+        import_record(restored_to, file, STEPS)
+        assert restored_to.rows("SELECT count(*) FROM audit") == audited
+        restored_to.close()
+        with open_team(url, tmp_path / "restored") as restored:
+            assert restored.record.node_secret == team.record.node_secret
+            restored.start_node()
+            restored.await_ready()
+            door = restored.door(secret)
+            assert names_found(door, "weigh") == before == {"app/core.py"}
+            assert memories(door) == {"stones are weighed in newton"}
+            restored.token("new")  # numbers go on where they were
+            forge.commit("later", LATER)
+            restored.repos = team.repos
+            restored.add("org/quarry")
+            restored.work()
+            restored.await_ready()
+            assert "app/more.py" in names_found(door, "lift")
+
+
+def test_a_backup_that_is_damaged_or_not_for_this_database_changes_nothing(
+    team: Team, postgres: str, tmp_path: Path
+) -> None:
+    team.token("ada")
+    file, bad = tmp_path / "team.backup", tmp_path / "bad.backup"
+    export_record(team.record.database, file)
+    with pytest.raises(InvalidInput, match="not empty"):
+        import_record(team.record.database, file, STEPS)
+    whole = file.read_bytes()
+    broken = bytearray(whole)
+    broken[len(whole) // 2] ^= 1
+    with fresh_database(postgres) as url:
+        target = Database(url)
+        for content in (whole[:-20], b"no backup", bytes(broken)):
+            bad.write_bytes(content)
+            with pytest.raises(CairnError):
+                import_record(target, bad, STEPS)
+            assert target.rows("SELECT count(*) FROM pg_tables WHERE tablename = 'token'") in ([(0,)], [(1,)])
+        import_record(target, file, STEPS)
+        assert [row[0] for row in target.rows("SELECT name FROM token")] == ["ada"]
+        target.close()
 
 
 def test_a_node_forgets_discoveries_that_the_restored_record_does_not_know(

@@ -14,6 +14,7 @@ from codecairn.cli.tool_call import call_tool, json_option, open_project, progre
 
 if TYPE_CHECKING:
     from codecairn.memory.harvest import Proposal
+    from codecairn.memory.team_mail import TeamMail
     from codecairn.project import Project
 
 _TYPES = ("pattern", "rule", "decision", "issue")
@@ -89,6 +90,45 @@ def forget(root: Path | None, ids: tuple[str, ...]) -> None:
         with translate_errors():
             row = discoveries.forget(project.discoveries, each)
         click.echo(f"forgotten: {row.id}  {row.content.split(chr(10))[0]}")
+
+
+@command.command(help="Share discoveries with the team that were recorded here before there was one.")
+@root_option
+@click.argument("ids", nargs=-1, required=True)
+def share(root: Path | None, ids: tuple[str, ...]) -> None:
+    project = open_project(root)
+    _mail(project)
+    with translate_errors():
+        rows = [project.discoveries.get(each) for each in ids]
+        missing = [each for each, row in zip(ids, rows, strict=True) if row is None]
+        if missing:
+            raise click.ClickException(f"No discovery {', '.join(missing)}.")
+        project.discoveries.put([row for row in rows if row is not None])
+    click.echo(f"{len(rows)} for the team; `cairn memory sync` sends them now, a running server within half a minute.")
+
+
+@command.command(help="Exchange memory with the team server now, and say what waits or was refused.")
+@root_option
+@click.option("--drop-refused", is_flag=True, help="Forget what was refused, once it is shown.")
+def sync(root: Path | None, drop_refused: bool) -> None:
+    mail = _mail(open_project(root))
+    with translate_errors():
+        before = mail.outbox.count()
+        try:
+            mail.exchange()
+        finally:
+            left, refused = mail.outbox.count(), mail.outbox.refusals()
+            click.echo(f"{max(0, before - left)} sent, {left} waiting, {len(refused)} refused")
+            for kind, identity, reason in refused:
+                click.echo(f"  {kind} {identity}: {reason}")
+        if drop_refused:
+            mail.outbox.drop_refusals()
+
+
+def _mail(project: Project) -> TeamMail:
+    if project.mail is None:
+        raise click.ClickException("There is no team server: set CAIRN_TEAM and CAIRN_TEAM_TOKEN.")
+    return project.mail
 
 
 @command.command(help="Print every discovery as a line of JSON, or write them to FILE.")

@@ -20,6 +20,10 @@ from codecairn.cli.tool_call import translate_errors
 from codecairn.errors import CairnError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from codecairn.page.marks import PageMark
+    from codecairn.project import Projects
     from codecairn.serve import Service
     from codecairn.serve.http import Address, HttpAccess
 
@@ -113,7 +117,7 @@ def command(
             if behind_front:
                 _serve_behind_front(make(), access)
             elif workers > 1:
-                _serve_front(access, _worker_options(click.get_current_context()), workers)
+                _serve_front(settings, access, _worker_options(click.get_current_context()), workers)
             else:
                 serve_pages(make(), access)
 
@@ -133,8 +137,10 @@ def make_service(settings: config.Settings, selection: tuple[str, ...], *, watch
     from codecairn.project import Projects
     from codecairn.serve import Service
     from codecairn.serve.upkeep import Upkeep
+    from codecairn.tools.elsewhere import ask_team
 
     registry = tools.standard(selection)
+    registry.elsewhere = ask_team
     if not registry.tools:
         raise click.UsageError(
             f"--tools {','.join(selection)} selects nothing. Known: {', '.join(tools.standard().tools)}"
@@ -179,6 +185,7 @@ def _no_collection() -> Iterator[None]:
 
 
 def _serve_behind_front(service: Service, access: HttpAccess) -> None:
+    from codecairn.page.site import PageSite
     from codecairn.serve import front, http
 
     def announce(port: int) -> None:
@@ -187,7 +194,9 @@ def _serve_behind_front(service: Service, access: HttpAccess) -> None:
         if service.upkeep is not None:
             service.upkeep.begin_after_answer()
 
-    http.serve(service, replace(access, front=front.CALLER), announce)
+    settings = service.projects.settings
+    pages = PageSite(service, settings.page_token, front.page_key(settings.token or ""), is_one_of_several=True)
+    http.serve(service, replace(access, front=front.CALLER), announce, pages)
     leave(0)
 
 
@@ -197,11 +206,38 @@ def _end_with_front() -> None:
     leave(0)
 
 
-def _serve_front(access: HttpAccess, options: list[str], workers: int) -> None:
+def _serve_front(settings: config.Settings, access: HttpAccess, options: list[str], workers: int) -> None:
+    from codecairn.project import Projects
     from codecairn.serve import front
 
-    front.serve(access, options, workers, partial(_announce, access.address))
+    home, secret = config.data_folder(settings), front.make_secret()
+    end_on_signals(partial(_withdraw_mark, home))
+
+    def announce(port: int) -> None:
+        _announce(access.address, port)
+        _leave_mark(home, access.address, port, _roots(Projects(settings)), front.page_key(secret))
+
+    front.serve(access, options, workers, announce, secret)
+    _withdraw_mark(home)
     leave(0)
+
+
+def _leave_mark(home: Path, where: Address, port: int, roots: list[str], key: bytes) -> PageMark:
+    """Leave the mark by which `cairn open` finds the page."""
+    from codecairn.page import marks
+    from codecairn.serve import http
+
+    here = where if not where.is_any else http.Address("127.0.0.1", port)
+    mark = marks.PageMark(here.origin(port), roots, key.hex())
+    marks.leave(home, mark)
+    click.echo(f"cairn: the page is {mark.url}/; `cairn open` logs a browser in", err=True)
+    return mark
+
+
+def _withdraw_mark(home: Path) -> None:
+    from codecairn.page import marks
+
+    marks.withdraw(home)
 
 
 def _access(settings: config.Settings, address: str, hosts: tuple[str, ...]) -> HttpAccess:
@@ -228,37 +264,33 @@ def _announce(where: Address, port: int) -> None:
 
 def serve_pages(service: Service, access: HttpAccess, on_ready: Callable[[str], None] | None = None) -> None:
     """Serve HTTP until a signal. The page's mark is left meanwhile; `on_ready` is given an address that logs in."""
-    from codecairn.page import marks
     from codecairn.page.site import PageSite
     from codecairn.serve import http
 
-    settings, where = service.projects.settings, access.address
+    settings = service.projects.settings
     home, pages = config.data_folder(settings), PageSite(service, settings.token)
-    end_on_signals(partial(marks.withdraw, home))
+    end_on_signals(partial(_withdraw_mark, home))
 
     def announce(port: int) -> None:
-        _announce(where, port)
-        here = where if not where.is_any else http.Address("127.0.0.1", port)
-        mark = marks.PageMark(here.origin(port), _roots(service), pages.sessions.key.hex())
-        marks.leave(home, mark)
-        click.echo(f"cairn: the page is {mark.url}/; `cairn open` logs a browser in", err=True)
+        _announce(access.address, port)
+        mark = _leave_mark(home, access.address, port, _roots(service.projects), pages.sessions.key)
         if on_ready is not None:
             on_ready(mark.login)
         if service.upkeep is not None:
             service.upkeep.begin_after_answer()
 
     http.serve(service, access, announce, pages)
-    marks.withdraw(home)
+    _withdraw_mark(home)
     leave(0)
 
 
-def _roots(service: Service) -> list[str]:
+def _roots(projects: Projects) -> list[str]:
     """The roots that are served, the one that calls are about first; none where no project can be."""
     try:
-        current = service.projects.current().root
+        current = projects.current().root
     except CairnError:
         return []
-    return list(dict.fromkeys([str(current), *map(str, service.projects.settings.roots)]))
+    return list(dict.fromkeys([str(current), *map(str, projects.settings.roots)]))
 
 
 def end_on_signals(before: Callable[[], None] | None = None) -> None:

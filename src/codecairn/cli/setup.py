@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from codecairn import clients, config
-from codecairn.cli.tool_call import call_tool, progress_bar, project_around, root_option
+from codecairn.cli.tool_call import call_tool, progress_bar, project_around, root_option, translate_errors
 
 if TYPE_CHECKING:
     from codecairn.clients import KnownClient
@@ -30,6 +30,12 @@ _TITLE = 16
 @click.option("--client", "names", multiple=True, metavar="NAME", help="Only this client (repeatable), found or not.")
 @click.option("--project", "in_project", is_flag=True, help="Write the project's own files, not those of the user.")
 @click.option("--url", default="", metavar="URL", help="A team's server over HTTP. CAIRN_TOKEN is the token to send.")
+@click.option(
+    "--team",
+    default="",
+    metavar="URL",
+    help="Share indexes and memory with a team server. CAIRN_TEAM_TOKEN is the token; both are kept for this user.",
+)
 @click.option("--instructions", is_flag=True, help="Also tell agents in AGENTS.md when to use which tool.")
 @click.option("--no-index", is_flag=True, help="Do not index the project.")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
@@ -40,6 +46,7 @@ def command(
     names: tuple[str, ...],
     in_project: bool,
     url: str,
+    team: str,
     instructions: bool,
     no_index: bool,
     dry_run: bool,
@@ -51,11 +58,15 @@ def command(
 
     settings = config.load()
     receipts = Receipts(config.data_folder(settings))
-    if url and not url.startswith(("http://", "https://")):
-        raise click.UsageError(f"--url {url}: an address begins with http:// or https://")
+    for option, given in (("--url", url), ("--team", team)):
+        if given and not given.startswith(("http://", "https://")):
+            raise click.UsageError(f"{option} {given}: an address begins with http:// or https://")
     asked = Request(project_around(root), in_project, url, (settings.token or "") if url else "")
     chosen = _choose(names, asked, say=not remove)
+    if team and not (remove or dry_run):
+        _join(settings, team)
     if remove:
+        _leave(settings, dry_run=dry_run)
         _take_back(chosen, asked, receipts, dry_run=dry_run, yes=yes)
         return
     changes = [plan_adding(each, asked, receipts) for each in chosen]
@@ -79,6 +90,29 @@ def command(
     if not instructions:
         click.echo("Optional: --instructions tells agents in AGENTS.md when to use which tool.")
     sys.exit(1 if problems else 0)
+
+
+def _join(settings: config.Settings, url: str) -> None:
+    """Ask the team server with the token; keep both if it answers."""
+    from codecairn.setup import proof
+    from codecairn.setup.team import join
+
+    hands = proof.call(f"{url.rstrip('/')}/mcp", settings.team.token)
+    if hands.problem:
+        raise click.ClickException(f"The team server at {url}: {hands.problem}. CAIRN_TEAM_TOKEN is the token to send.")
+    with translate_errors():
+        join(config.team_file(settings), url, settings.team.token)
+    _tell(True, "Team", f"{url} answers; kept in {_short(config.team_file(settings))}")
+
+
+def _leave(settings: config.Settings, *, dry_run: bool) -> None:
+    from codecairn.setup.team import leave
+
+    if config.team_file(settings).exists():
+        if not dry_run:
+            with translate_errors():
+                leave(config.team_file(settings))
+        _tell(True, "Team", "would be left" if dry_run else "left; memory that was shared stays here too")
 
 
 def _choose(names: tuple[str, ...], asked: Request, *, say: bool) -> list[KnownClient]:

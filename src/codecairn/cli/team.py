@@ -33,6 +33,13 @@ def command() -> None:
 
 def _open(database: str | None, lease_s: float | None = None) -> Record:
     """The record, its schema up to date."""
+    record = _record(database, lease_s)
+    with translate_errors(click.ClickException):
+        record.migrate()
+    return record
+
+
+def _record(database: str | None, lease_s: float | None = None) -> Record:
     try:
         from codecairn.team.embedded import embedded_url
         from codecairn.team.record import Record
@@ -40,9 +47,7 @@ def _open(database: str | None, lease_s: float | None = None) -> Record:
         raise click.ClickException(f"{error}. The team server needs: pip install 'codecairn[team]'") from error
     with translate_errors(click.ClickException):
         url = database or config.team_database() or embedded_url(config.data_folder(config.load()))
-        record = Record(url, lease_s) if lease_s else Record(url)
-        record.migrate()
-        return record
+        return Record(url, lease_s) if lease_s else Record(url)
 
 
 def _serving(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -80,10 +85,11 @@ def _serve(
     access, record = _access(address, hosts), _open(database)
     from codecairn.source import process
     from codecairn.team.clones import Clones
-    from codecairn.team.node import ServingNode
+    from codecairn.team.node import ServingNode, widen_caches
     from codecairn.team.openid import OpenId, read_openid_settings
     from codecairn.team.worker import TeamWorker
 
+    widen_caches()
     settings = config.load(local=False)
     worker = TeamWorker(record, Clones(settings)) if with_worker else None
     if worker is not None:
@@ -176,6 +182,33 @@ def remove(name: str, database: str | None) -> None:
         if not record.repositories.remove(name):
             raise click.ClickException(f"No repository {name}. `cairn team list` names them.")
         click.echo(f"{name} is removed.")
+    record.close()
+
+
+@command.command(name="export", help="Write the whole record into FILE, from a running server.")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@_database
+def export_(file: Path, database: str | None) -> None:
+    record = _open(database)
+    from codecairn.team.backup import export_record
+
+    with translate_errors(click.ClickException):
+        done = export_record(record.database, file)
+    click.echo(f"{sum(done.rows.values())} rows of {len(done.rows)} tables, {file.stat().st_size / 1e6:.1f} MB")
+    record.close()
+
+
+@command.command(name="import", help="Read FILE into an empty database. Nodes and workers are started afterwards.")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@_database
+def import_(file: Path, database: str | None) -> None:
+    record = _record(database)
+    from codecairn.team.backup import import_record
+    from codecairn.team.record import STEPS
+
+    with translate_errors(click.ClickException):
+        done = import_record(record.database, file, STEPS)
+    click.echo(f"{sum(done.rows.values())} rows of {len(done.rows)} tables, as of {done.created}")
     record.close()
 
 

@@ -31,8 +31,10 @@ from codecairn.words import analyse
 DATA = Path(__file__).parent / "data"
 MOST_WORDS = 400
 """Of one text, the first ones: 400 * 127 * 255 is below 2**24."""
-_BLOCK = 128
-"""Passages whose rows are gathered at once: some five megabytes."""
+_BLOCK = 16
+"""Passages whose rows are gathered at once: with a hundred they no longer fit the processor's cache."""
+_MOST_STRANGE = 20_000
+"""Words outside the vocabulary whose rows are remembered: some three megabytes."""
 _MOST_FACTOR = 255
 _MOST_OFTEN = 127
 
@@ -63,8 +65,7 @@ class TokenTable:
         self._plain_rows = np.asarray(self._rows)
         """The same, without what a memory map does at each look."""
         self._question, self.code_weights = np.load(folder / "weights.npy")
-        vocabulary = (folder / "vocabulary.txt").read_text(encoding="utf-8").splitlines()
-        self._ids = _Ids({word: number for number, word in enumerate(vocabulary)}, self._card.buckets)
+        self._ids = _Ids((folder / "vocabulary.txt").read_text(encoding="utf-8"), self._card.buckets)
 
     @property
     def name(self) -> str:
@@ -82,11 +83,13 @@ class TokenTable:
         return quantise(self._sum(words, frozenset(), self._question))
 
     def passages(self, passages: Sequence[Passage]) -> Rows:
+        self._ids.take_apart()
         found: Rows = np.empty((len(passages), self.dimensions), np.int8)
         paths: dict[str, list[str]] = {}
+        room = _Room.of(min(_BLOCK, len(passages)) * MOST_WORDS, self.dimensions)
         for first in range(0, len(passages), _BLOCK):
             bags = [self._bag(each, paths) for each in passages[first : first + _BLOCK]]
-            found[first : first + _BLOCK] = quantise(self._sums(bags))
+            found[first : first + _BLOCK] = quantise(self._sums(bags, room))
         return found
 
     def _bag(self, passage: Passage, paths: dict[str, list[str]]) -> _Bag:
@@ -94,13 +97,14 @@ class TokenTable:
         if around is None:
             around = paths[passage.path] = analyse(f"{passage.path} {PurePosixPath(passage.path).stem}").split()
         names = analyse(passage.name).split()
-        counts = Counter([*around, *names, *passage.terms.split()])
-        kept = list(islice(counts, MOST_WORDS))
-        ahead = kept[: len(around) + len(names)]  # a word of the name stands no further behind
-        boosted = [at for at, word in enumerate(ahead) if word in names] if names else []
-        return _Bag(list(map(self._ids.__getitem__, kept)), list(islice(counts.values(), MOST_WORDS)), boosted)
+        counts = Counter(around + names + passage.terms.split())
+        ids, often = list(map(self._ids.__getitem__, counts)), list(counts.values())
+        del ids[MOST_WORDS:], often[MOST_WORDS:]
+        ahead = min(MOST_WORDS, len(around) + len(names)) if names else 0  # a word of the name stands no further behind
+        wanted = frozenset(names)
+        return _Bag(ids, often, [at for at, word in enumerate(islice(counts, ahead)) if word in wanted])
 
-    def _sums(self, bags: list[_Bag]) -> npt.NDArray[np.float32]:
+    def _sums(self, bags: list[_Bag], room: _Room) -> npt.NDArray[np.float32]:
         """One sum a bag. Rows and factors of all are gathered at once: for each alone that takes half as long again."""
         ids = np.fromiter(chain.from_iterable(each.ids for each in bags), np.intp)
         counts = np.fromiter(chain.from_iterable(each.counts for each in bags), np.intp)
@@ -111,7 +115,8 @@ class TokenTable:
             self._card.boost
         )
         factors = np.minimum(np.rint(self.code_weights[ids] * often), _MOST_FACTOR).astype(np.float32)
-        rows = self._plain_rows[ids].astype(np.float32)
+        rows = room.wide[: len(ids)]
+        np.copyto(rows, np.take(self._plain_rows, ids, axis=0, out=room.narrow[: len(ids)], mode="clip"))
         sums = np.empty((len(bags), self.dimensions), np.float32)
         for at, (start, end) in enumerate(zip(starts, ends, strict=True)):
             np.matmul(factors[start:end], rows[start:end], out=sums[at])
@@ -137,6 +142,17 @@ class TokenTable:
         return ids, np.minimum(np.rint(weights[ids] * often), _MOST_FACTOR).astype(np.float32)
 
 
+class _Room(NamedTuple):
+    """Where rows are gathered, taken from the system once: anew for each block that took twice the time."""
+
+    narrow: Rows
+    wide: npt.NDArray[np.float32]
+
+    @classmethod
+    def of(cls, words: int, dimensions: int) -> _Room:
+        return cls(np.empty((words, dimensions), np.int8), np.empty((words, dimensions), np.float32))
+
+
 class _Bag(NamedTuple):
     """The words of a passage: their rows, how often each occurs, and the places of those that are in its name."""
 
@@ -150,14 +166,31 @@ _LOGARITHM_ROW = np.array(_LOGARITHMS, np.float32)
 
 
 class _Ids(dict[str, int]):
-    """The row of every word; those outside the vocabulary are worked out each time, or they would be kept for ever."""
+    """The row of every word. A question has few, which are looked for in the text of the vocabulary; who has many takes
+    it apart first. Of words outside of it so many are remembered, and no more."""
 
-    def __init__(self, vocabulary: dict[str, int], buckets: int) -> None:
-        super().__init__(vocabulary)
-        self._size, self._buckets = len(vocabulary), buckets
+    def __init__(self, vocabulary: str, buckets: int) -> None:
+        super().__init__()
+        self._text = f"\n{vocabulary}"
+        self._size, self._buckets = vocabulary.count("\n"), buckets
 
     def has(self, word: str) -> bool:
         return self[word] < self._size
 
+    def take_apart(self) -> None:
+        if self._text:
+            self.update({word: number for number, word in enumerate(self._text.split("\n")[1:-1])})
+            self._text = ""
+
     def __missing__(self, word: str) -> int:
+        text = self._text
+        if not text and word in self:  # another thread took it apart meanwhile
+            return self[word]
+        at = text.find(f"\n{word}\n")
+        row = text.count("\n", 0, at) if at >= 0 else self._bucket(word)
+        if len(self) < self._size + _MOST_STRANGE:
+            self[word] = row
+        return row
+
+    def _bucket(self, word: str) -> int:
         return self._size + zlib.crc32(word.encode("utf-8", "surrogatepass")) % self._buckets

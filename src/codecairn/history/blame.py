@@ -83,11 +83,12 @@ def blame(git: Git, guard: Guard, query: BlameQuery, cancel: Cancel) -> Blame:
         notes.append("History is shallow: lines older than the clone show its boundary commit.")
     if query.end is not None and total < query.end:
         notes.append(f"The file ends at line {total}.")
+    short = git.short_digits(cancel)
     return Blame(
         file_path=path, language=fence(path), start_line=lines[0].line if lines else 0, end_line=last,
         total_lines=total, next_start_line=last + 1 if last < min(query.end or total, total) else None,
         local_modifications=modified or len(committed) < len(commits), lines=lines, notes=notes,
-        commits=[facts.commit(hash_, layout.short, bodies.get(hash_, "")) for hash_, facts in committed.items()],
+        commits=[facts.commit(hash_, short, bodies.get(hash_, "")) for hash_, facts in committed.items()],
     )  # fmt: skip
 
 

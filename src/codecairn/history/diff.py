@@ -181,7 +181,8 @@ def _sides(git: Git, layout: Layout, query: DiffQuery, cancel: Cancel) -> _Sides
         raise NotARepository(
             "This repository is bare: it has no working directory to compare", remedy="Give both ref1 and ref2."
         )
-    named = {param: _commit_label(getattr(query, param), commit, layout.short) for param, commit in commits.items()}
+    short = git.short_digits(cancel) if commits else 0
+    named = {param: _commit_label(getattr(query, param), commit, short) for param, commit in commits.items()}
     ids = list(commits.values())
     if len(ids) == 2:
         compared = f"the trees of {named['ref1']} and {named['ref2']}, directly (not from where they parted)"

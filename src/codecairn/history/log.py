@@ -129,7 +129,7 @@ def _plain(git: Git, layout: Layout, guard: Guard, query: LogQuery, bounds: _Bou
     ]
     pathspec = [path] if path else [] if layout.whole else ["."]
     output, gaps = read_log(git, [*options, "--end-of-options", *bounds.revisions, "--", *pathspec], cancel)
-    return [record.commit for record in _records(output, layout.short, guard)], gaps
+    return [record.commit for record in _records(output, git.short_digits(cancel), guard)], gaps
 
 
 def _follow(
@@ -140,10 +140,10 @@ def _follow(
     over: what one brought in looks like a new file, and git would follow that to whatever resembles it. Names are
     asked for whole, as --relative cuts the start off a name from outside the folder."""
     wanted = bounds.skip + query.count + 1
-    folder = decode(os.fsencode(layout.prefix))
+    folder, short = decode(os.fsencode(layout.prefix)), git.short_digits(cancel)
 
     def choose(output: bytes) -> list[_Record]:
-        return [each for each in _records(output, layout.short, guard, folder) if _matches(each, query, bounds)]
+        return [each for each in _records(output, short, guard, folder) if _matches(each, query, bounds)]
 
     options = [*_seconds("--since", bounds.since), "--no-relative", "--diff-merges=off", "--follow"]
     asked = [*options, "--end-of-options", *bounds.revisions, "--", path]

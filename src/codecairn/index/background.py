@@ -176,6 +176,8 @@ class Keeper:
             self._put_off(time.monotonic() - began)
             return True
         self._has_failed = False
+        if report is not None and paths is None:
+            log.info("the files are indexed: %d parsed, %.2f s", report.files_indexed, time.monotonic() - began)
         return report is not None
 
     def _put_off(self, took_s: float) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from codecairn.index.batch import Batch
 from codecairn.index.digest import LARGEST_FILE, Outcome, reader_version
 from codecairn.index.run import Run
+from codecairn.index.team_versions import take_for_entries
 from codecairn.index.worker_pool import jobs_for
 from codecairn.parse.language import languages
 from codecairn.source.file_content import Skip
@@ -24,6 +25,9 @@ _ROUND_BYTES = 8 << 20
 def read_entries(run: Run, prefix: str, entries: Mapping[str, TreeEntry], *, on_branch: bool = False) -> Content:
     """Read these entries, by path, for a layer to name; versions that were not known are written, and unseen."""
     known = {} if run.anew else _find_known(run, prefix, entries)
+    lacking = {path: entry for path, entry in entries.items() if path not in known}
+    if take_for_entries(run, prefix, lacking):
+        known |= _find_known(run, prefix, lacking)
     unread = {path: entry for path, entry in entries.items() if path not in known}
     if not unread and not run.store.unsearchable(list(known.values())):
         named = [store_index.Entry(path, file, "", "", NO_STAMP) for path, file in known.items()]

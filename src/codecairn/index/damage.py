@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from codecairn.errors import VersionDamaged
 from codecairn.paths import printable
@@ -20,8 +22,7 @@ log = logging.getLogger("codecairn.index")
 _MOST_NAMED = 5
 
 
-@dataclass(frozen=True)
-class Hidden:
+class Hidden(Struct, frozen=True):
     blocks: Callable[[str], bool]
     damaged: frozenset[str]
 
@@ -35,6 +36,11 @@ class Damage:
         self._mend = mend
         self._lock = threading.Lock()
         self._paths: frozenset[str] = frozenset()
+        self._vouched: Path | None = None
+
+    def vouch(self, epoch: Path) -> None:
+        """Everything in this folder was compared with its checksums a moment ago: the next run need not do so."""
+        self._vouched = epoch
 
     @property
     def is_known(self) -> bool:
@@ -59,6 +65,9 @@ class Damage:
     def mend(self, store: IndexStore, vectors: Vectors | None) -> None:
         """Look at everything that is kept, and give up what is damaged, so that the run that follows makes it anew;
         its files are left out until then."""
+        vouched, self._vouched = self._vouched, None
+        if vouched == store.path.parent:
+            return
         lost = store.find_damage()
         if lost:
             log.warning("%d file versions in the index are damaged; they are read anew", len(lost))

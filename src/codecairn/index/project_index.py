@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,12 +20,8 @@ from codecairn.cancel import Cancel
 from codecairn.config import Embeddings
 from codecairn.errors import Busy, CairnError, Cancelled, IndexIncompatible
 from codecairn.index.activity import Activity
-from codecairn.index.background import Keeper
 from codecairn.index.damage import Damage
-from codecairn.index.refs import index_ref, update_refs
 from codecairn.index.run import Importers, Options, Progress, Report, Run, Source, Target, ignore_progress
-from codecairn.index.worker_pool import Workers
-from codecairn.index.working_tree import WorkingTree
 from codecairn.paths import Guard
 from codecairn.source.git import Git
 from codecairn.source.refs import Tip
@@ -39,7 +35,10 @@ from codecairn.store.writer_lock import Owner, WriterLock
 
 if TYPE_CHECKING:
     from codecairn.embed.encoder import Encoder
+    from codecairn.index.background import Keeper
     from codecairn.index.embedding import Vectors
+    from codecairn.index.preparation import Preparation
+    from codecairn.index.worker_pool import Workers
 
 log = logging.getLogger("codecairn.index")
 
@@ -63,8 +62,8 @@ class ProjectIndex:
         """Why nobody keeps it up, where that has to be said."""
         self.looks_again_at = 0.0
         """By the monotonic clock: until then comparing the files with the index would cost too much."""
-        self.before_first_run: Callable[[], None] | None = None
-        """Called once, before anything is indexed: a team server may have it already."""
+        self.preparation: Preparation | None = None
+        """Done once, before anything is indexed: a team server may have it already."""
         self._home = home
         self._embeddings = embeddings
         self._importers = importers
@@ -96,6 +95,8 @@ class ProjectIndex:
 
     @cached_property
     def _workers(self) -> Workers:
+        from codecairn.index.worker_pool import Workers  # noqa: PLC0415 - the parser, for who indexes
+
         return Workers(self.folder)
 
     def encoders(self) -> Sequence[Encoder]:
@@ -114,6 +115,10 @@ class ProjectIndex:
 
     def keep(self, *, watch: bool) -> Keeper:
         """Keep the index up with its files in the background from now on."""
+        from codecairn.index.background import Keeper  # noqa: PLC0415 - for a server
+
+        if self.preparation is not None:
+            self.preparation.begin()
         self._keeper = Keeper(self.source, lambda: self._activity is not None, self.update, watch=watch)
         self._keeper.start()
         return self._keeper
@@ -198,7 +203,8 @@ class ProjectIndex:
         ref: Tip | None = None,
     ) -> Report:  # fmt: skip
         """An explicit run: of the working tree, or of a ref."""
-        self._prepare()
+        if self.preparation is not None:
+            self.preparation.finish()
         asked = Activity(options, True, cancel, ref=ref, force=force)
         while (under_way := self._begin(asked)) is not asked:
             if under_way.explicit:
@@ -230,17 +236,13 @@ class ProjectIndex:
     def update(self, paths: set[str] | None, *, patience: float = _BACKGROUND_PATIENCE_S) -> Report | None:
         """A run of the server's own, with the options of the last: of everything, or of some paths. None where another
         one is under way."""
-        self._prepare()
+        if self.preparation is not None:
+            self.preparation.finish()
         options, is_whole = self._last_options()
         asked = Activity(options, False, Cancel(), paths=paths if is_whole else None)
         if asked.paths is not None and not asked.paths:
             return Report()
         return self._perform(asked, patience) if self._begin(asked) is asked else None
-
-    def _prepare(self) -> None:
-        prepare, self.before_first_run = self.before_first_run, None
-        if prepare is not None:
-            prepare()
 
     def _last_options(self) -> tuple[Options, bool]:
         """How the checkout was last indexed, and whether it ever was to the end."""
@@ -287,12 +289,14 @@ class ProjectIndex:
         return activity.report
 
     def _write(self, activity: Activity, progress: Progress) -> Report:
+        from codecairn.index.runs import perform  # noqa: PLC0415 - the parser, for who indexes
+
         folders.sweep(self.folder)
         opened, force = self._usable(activity), activity.force
         known = self.ref_names() if opened is not None else set()
         if opened is not None and not (force and activity.ref is None and self._is_alone(opened)):
             try:
-                return _run(self._run_on(opened, activity, progress, anew=force), activity)
+                return perform(self._run_on(opened, activity, progress, anew=force), activity)
             except IndexIncompatible as error:
                 if not activity.explicit:
                     raise
@@ -303,7 +307,7 @@ class ProjectIndex:
             folders.use_epoch(self.folder, epoch)  # nothing is searchable yet: show it as it grows
         activity.paths = None
         try:
-            report = _run(self._run_on(built, activity, progress), activity, known)
+            report = perform(self._run_on(built, activity, progress), activity, known)
         finally:
             built.store.close()
         if folders.current_epoch(self.folder) != epoch:
@@ -357,11 +361,15 @@ class ProjectIndex:
             self._reaper.start()
 
     def _tidy(self) -> None:
-        with contextlib.suppress(CairnError):
-            self._workers.close()
-            with self.lock.holding("tidying") as had:
-                if had:
-                    folders.sweep(self.folder)
+        self._close_workers()
+        with contextlib.suppress(CairnError), self.lock.holding("tidying") as had:
+            if had:
+                folders.sweep(self.folder)
+
+    def _close_workers(self) -> None:
+        workers = self.__dict__.get("_workers")
+        if workers is not None:
+            workers.close()
 
     def close(self) -> None:
         if self.keeping is not None:
@@ -371,21 +379,9 @@ class ProjectIndex:
                 self._reaper.cancel()
             if self._activity is not None:
                 self._activity.cancel.set()
-        with contextlib.suppress(CairnError):  # a folder that cannot be made has no workers in it
-            self._workers.close()
+        self._close_workers()
         if self._opened is not None:
             self._opened.store.close()
-
-
-def _run(run: Run, activity: Activity, also: Collection[str] = frozenset()) -> Report:
-    """`also` names refs that an index which is built anew had."""
-    if activity.ref is not None:
-        return index_ref(run, activity.ref)
-    if activity.paths is not None:
-        return WorkingTree(run).update_paths(activity.paths)
-    WorkingTree(run).update()
-    update_refs(run, also)
-    return run.report
 
 
 def _unkept(index: ProjectIndex) -> None:

@@ -13,9 +13,7 @@ from codecairn.index.project_index import ProjectIndex
 from codecairn.index.run import Target
 from codecairn.store import folders
 from codecairn.store.file_version import FileVersion
-from codecairn.store.lexical import Writing
 from codecairn.store.open_index import OpenIndex
-from codecairn.store.writer import Content
 
 _PATIENCE_S = 30.0
 
@@ -39,7 +37,7 @@ def receive(index: ProjectIndex, parts: Iterable[Sequence[FileVersion]], cancel:
         with opened.lexical.writing() as writing:
             for part in parts:
                 cancel.check()
-                _write(target, writing, part)
+                target.receive(writing, part)
                 count += len(part)
     return count
 
@@ -51,12 +49,3 @@ def _create(index: ProjectIndex) -> OpenIndex:
     opened = index.open_index()
     assert opened is not None, "it was made this moment"
     return opened
-
-
-def _write(target: Target, writing: Writing, part: Sequence[FileVersion]) -> None:
-    """Documents first and the database last, as every batch is written (store/schema.py)."""
-    target.writer.announce([each.id for each in part])
-    for each in part:
-        writing.add(each)
-    writing.commit()
-    target.writer.insert(Content(part, vectors=target.vectors.of(part) if target.vectors else None))

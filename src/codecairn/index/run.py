@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError
-from codecairn.file_roles import is_test
-from codecairn.index.worker_pool import Workers
 from codecairn.paths import Guard
 from codecairn.source.file_listing import Listing, list_files
 from codecairn.source.git import Git
-from codecairn.store.database import IndexStore
-from codecairn.store.lexical import Lexical
-from codecairn.store.view import View
-from codecairn.store.writer import IndexWriter
 
 if TYPE_CHECKING:
     from codecairn.index.embedding import Vectors
+    from codecairn.index.worker_pool import Workers
+    from codecairn.store.database import IndexStore
+    from codecairn.store.file_version import FileVersion
+    from codecairn.store.lexical import Lexical, Writing
+    from codecairn.store.view import View
+    from codecairn.store.writer import IndexWriter
 
 TEST = "test (include_tests is false)"
 Progress = Callable[[int, int, str], None]
@@ -32,8 +34,7 @@ def ignore_progress(done: int, total: int, said: str) -> None:
     """Progress that nobody asked for."""
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(Struct, frozen=True):
     tests: bool = True
     vendor: bool = False
 
@@ -48,6 +49,8 @@ class Source:
     is_behind: Callable[[], bool] | None = None
     """Tells of a replica that a team server keeps whether more is published than it shows. Nobody else writes its
     files: they change with HEAD, and not otherwise. None where files are their user's."""
+    fetch: Callable[[Sequence[int], Cancel], Iterator[list[FileVersion]]] | None = None
+    """Fetches file versions by key from a team server; None where there is none."""
 
     def head(self, cancel: Cancel) -> str:
         """The commit that is checked out; empty where there is none."""
@@ -74,13 +77,14 @@ class Source:
         listing = list_files(self.root, self.git, self.guard, cancel, vendor=options.vendor, only=only)
         if options.tests:
             return listing
+        from codecairn.file_roles import is_test  # noqa: PLC0415 - for who leaves tests out
+
         kept = [found for found in listing.files if not is_test(found.path)]
         listing.excluded[TEST] += len(listing.files) - len(kept)
         return Listing(kept, +listing.excluded, listing.warnings)
 
 
-@dataclass(frozen=True)
-class Importers:
+class Importers(Struct, frozen=True):
     """Count which files import which; made above this layer, where imports are understood."""
 
     count: Callable[[View, Cancel], Mapping[str, int]]
@@ -117,7 +121,20 @@ class Target:
 
     @cached_property
     def writer(self) -> IndexWriter:
+        from codecairn.store.writer import IndexWriter  # noqa: PLC0415 - for who writes
+
         return IndexWriter(self.store)
+
+    def receive(self, writing: Writing, versions: Sequence[FileVersion]) -> None:
+        """Write versions that were read elsewhere; documents first and the database last, as every batch is written
+        (store/schema.py)."""
+        from codecairn.store.writer import Content  # noqa: PLC0415 - as above
+
+        self.writer.announce([each.id for each in versions])
+        for each in versions:
+            writing.add(each)
+        writing.commit()
+        self.writer.insert(Content(versions, vectors=self.vectors.of(versions) if self.vectors else None))
 
     def collect(self) -> None:
         """Take what nothing names any more from the lexical index, and after a day from the database."""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -50,6 +51,15 @@ class Imported(Struct, frozen=True, kw_only=True):
     files_read: int
     """Files that had to be read and taken apart, since the archive did not know them."""
     warnings: list[str]
+
+
+class Adopted(NamedTuple):
+    """What an archive brought, and what this machine had before it."""
+
+    manifest: Manifest
+    notes: dict[str, bytes]
+    options: Options
+    known: set[str]
 
 
 def export_state(
@@ -110,17 +120,28 @@ def import_state(
     index: ProjectIndex, path: Path, cancel: Cancel, progress: Progress = ignore_progress,
     look_at: Callable[[Notes], object] = lambda _: None,
 ) -> Imported:  # fmt: skip
-    """Put an archive in the place of the index, then bring it up to date with what is on this machine. `look_at`
-    is given the notes before anything is changed, and refuses the archive by raising."""
+    """Put an archive in the place of the index, then bring it up to date with what is on this machine."""
+    taken = adopt_state(index, path, cancel, progress, look_at)
+    report = index.index(taken.options, force=False, cancel=cancel, progress=progress)
+    warnings = report.warnings + _index_again(index, taken.options, taken.known, cancel)
+    return Imported(
+        manifest=taken.manifest, notes=taken.notes, files_read=report.files_indexed, warnings=warnings
+    )  # fmt: skip
+
+
+def adopt_state(
+    index: ProjectIndex, path: Path, cancel: Cancel, progress: Progress = ignore_progress,
+    look_at: Callable[[Notes], object] = lambda _: None,
+) -> Adopted:  # fmt: skip
+    """Put an archive in the place of the index; the next run brings it up to date. `look_at` is given the notes before
+    anything is changed, and refuses the archive by raising."""
     with archive.open_archive(path) as found:
         _check(index, found.manifest, cancel)
         with index.lock.hold("importing", patience=_PATIENCE_S):
             known = index.ref_names()
             options = _options(index, found.manifest)
             notes = _put_in_use(index, found, look_at, partial(_tell, progress, cancel, "Unpacking"))
-    report = index.index(options, force=False, cancel=cancel, progress=progress)
-    warnings = report.warnings + _index_again(index, options, known, cancel)
-    return Imported(manifest=found.manifest, notes=notes, files_read=report.files_indexed, warnings=warnings)
+    return Adopted(found.manifest, notes, options, known)
 
 
 def _put_in_use(
@@ -134,6 +155,7 @@ def _put_in_use(
         _check_unpacked(epoch, found.manifest)
         look_at(notes)
         folders.use_epoch(index.folder, epoch)
+        index.damage.vouch(epoch)  # its seal was compared on the way
     finally:
         if folders.current_epoch(index.folder) != epoch:
             shutil.rmtree(epoch, ignore_errors=True)

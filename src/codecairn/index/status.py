@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, IndexIncompatible, NotARepository, OverlayNotReady, RefNotFound
-from codecairn.index.digest import blob_id
-from codecairn.index.project_index import ProjectIndex
 from codecairn.index.run import Options
 from codecairn.paths import printable
 from codecairn.source.file_content import ListedFile, Skip, read_text
@@ -24,6 +22,9 @@ from codecairn.store.database import Entry
 from codecairn.store.layers import Layer, Scope
 from codecairn.store.open_index import OpenIndex
 from codecairn.text import number_of
+
+if TYPE_CHECKING:
+    from codecairn.index.project_index import ProjectIndex
 
 PROTOCOL_VERSION = "1.0"
 LIVE = "live"
@@ -206,6 +207,8 @@ def is_unchanged(index: ProjectIndex, opened: OpenIndex, layer: Layer, cancel: C
     if layer.head != index.source.head(cancel):
         return False
     files = files_now(index, layer, cancel)
+    if files == opened.store.stamps(layer.id):  # in one comparison, where no file is too young for its stamp
+        return True
     known = opened.store.manifest(layer.id)
     if len(files) != len(known):
         return False
@@ -225,6 +228,8 @@ def _is_same(index: ProjectIndex, opened: OpenIndex, found: ListedFile, entry: E
     if entry.file is None:
         return entry.stat.ctime_ns == found.ctime_ns
     # Read when it was too young for its stamp to last: its content tells.
+    from codecairn.index.digest import blob_id  # noqa: PLC0415 - for who has such a file, and not the parser for all
+
     blob = opened.store.blob(entry.file)
     content = read_text(index.root, found.path, found.size)
     return blob is not None and not isinstance(content, Skip) and blob_id(content.raw, _algorithm(blob)) == blob

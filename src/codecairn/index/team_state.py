@@ -10,58 +10,55 @@ from __future__ import annotations
 
 import logging
 import time
+from http.client import HTTPResponse
 from pathlib import Path
 from urllib.parse import urlencode
 
 from codecairn.cancel import Cancel
-from codecairn.config import TeamAccess
 from codecairn.errors import CairnError
 from codecairn.index.project_index import ProjectIndex
-from codecairn.index.state import import_state
-from codecairn.source.refs import remote_of
+from codecairn.index.state import adopt_state
 from codecairn.store import folders
+from codecairn.team_client import TeamClient
 
 log = logging.getLogger("codecairn.index")
 
-_CONNECT_S, _READ_S, _LONGEST_S = 2.0, 20.0, 120.0
+_LONGEST_S = 120.0
 _LARGEST = 8 << 30
+_PART = 1 << 20
 
 
-def take_team_state(index: ProjectIndex, team: TeamAccess, cancel: Cancel) -> bool:
+def take_team_state(index: ProjectIndex, team: TeamClient, cancel: Cancel) -> bool:
     """Take the state of this repository, if it was never indexed here and the team server has it."""
     try:
         if index.checkout() is not None:
             return False
-        remote = folders.normal_remote(remote_of(index.git, cancel))
-        if not remote:
+        if not team.remote:
             return False
         began = time.monotonic()
         with folders.workplace(index.home) as folder:
-            _download(team, remote, folder / "state.tar.zst", cancel)
-            done = import_state(index, folder / "state.tar.zst", cancel)
+            path = folder / "state.tar.zst"
+            with team.asking("GET", f"/state?{urlencode({'remote': team.remote})}") as answer:
+                _write(answer, path, cancel)
+            fetched = time.monotonic()
+            adopt_state(index, path, cancel)
     except CairnError as error:
         log.warning("nothing was taken from the team server: %s", error.message)
         return False
-    log.info("taken from the team server in %.2f s, %d files read", time.monotonic() - began, done.files_read)
+    log.info(
+        "taken from the team server: fetched in %.2f s, in use after %.2f s", fetched - began, time.monotonic() - began
+    )
     return True
 
 
-def _download(team: TeamAccess, remote: str, path: Path, cancel: Cancel) -> None:
-    import httpx2  # noqa: PLC0415 - for who has a team server
-
-    url, until = f"{team.url}/state?{urlencode({'remote': remote})}", time.monotonic() + _LONGEST_S
-    headers = {"authorization": f"Bearer {team.token}"} if team.token else {}
-    try:
-        with (
-            httpx2.stream("GET", url, headers=headers, timeout=httpx2.Timeout(_READ_S, connect=_CONNECT_S)) as answer,
-            path.open("wb") as file,
-        ):
-            if answer.status_code != 200:
-                raise CairnError(f"it answered {answer.status_code}")
-            for part in answer.iter_bytes():
-                cancel.check()
-                if file.tell() > _LARGEST or time.monotonic() > until:
-                    raise CairnError("its archive is too large, or comes too slowly")
+def _write(answer: HTTPResponse, path: Path, cancel: Cancel) -> None:
+    until = time.monotonic() + _LONGEST_S
+    with path.open("wb") as file:
+        while part := answer.read(_PART):
+            cancel.check()
+            if file.tell() > _LARGEST or time.monotonic() > until:
+                raise CairnError("its archive is too large, or comes too slowly")
+            try:
                 file.write(part)
-    except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-        raise CairnError(f"it cannot be reached: {type(error).__name__}") from error
+            except OSError as error:
+                raise CairnError(f"its archive cannot be kept: {error.strerror}") from error

@@ -15,8 +15,10 @@ from pathlib import Path, PurePosixPath
 
 from codecairn.errors import CairnError, Cancelled, ProjectNotFound
 from codecairn.index.batch import FAILED, UNCHANGED, Batch
-from codecairn.index.digest import lasting_stamp, reader_versions
+from codecairn.index.committed_files import committed_outcomes
+from codecairn.index.digest import Outcome, lasting_stamp, reader_versions
 from codecairn.index.run import Report, Run
+from codecairn.index.team_versions import take_for_files
 from codecairn.index.worker_pool import jobs_for
 from codecairn.parse.language import language_of
 from codecairn.source.file_content import ListedFile, Skip, read_text
@@ -113,19 +115,24 @@ class WorkingTree:
         run, writer = self._run, self._target.writer
         run.report.removed = len(gone)
         if changed or gone:
+            committed = committed_outcomes(run, layer, changed)
+            take_for_files(run, layer.prefix, [found.path for found in changed if found.path not in committed])
             with self._target.lexical.writing() as writing:
                 batch = Batch(run, writing, None if layer.complete else partial(writer.publish, layer.id))
-                self._digest(layer, changed, batch)
+                self._digest(layer, changed, committed, batch)
                 left = batch.finish()
                 writer.publish(layer.id, left._replace(removed=gone.union(left.removed)))
         run.make_vectors(layer.id, is_whole=is_whole)
         self._target.collect()
 
-    def _digest(self, layer: Layer, changed: list[ListedFile], batch: Batch) -> None:
-        run, paths = self._run, [found.path for found in changed]
+    def _digest(self, layer: Layer, changed: list[ListedFile], committed: Mapping[str, Outcome], batch: Batch) -> None:
+        run = self._run
+        stats = {found.path: lasting_stamp(found, self._listed_at_ns) for found in changed}
+        for outcome in committed.values():
+            batch.take(outcome, stats[outcome.path])
+        paths = [found.path for found in changed if found.path not in committed]
         known = run.versions_at(layer.prefix, paths)
         jobs = jobs_for(self._source.root, layer.prefix, run.algorithm(), paths, known)
-        stats = {found.path: lasting_stamp(found, self._listed_at_ns) for found in changed}
         for done, outcome in enumerate(run.workers.outcomes(jobs, run.cancel) if jobs else (), 1):
             run.progress(done, len(paths), outcome.path)
             batch.take(outcome, stats[outcome.path])

@@ -62,7 +62,7 @@ def parse_lines(lines: Iterable[str], guard: Guard) -> list[DiscoveryRow]:
         if not line.strip():
             continue
         try:
-            row = _row(line, guard)
+            row = row_of(line, guard)
         except (CairnError, msgspec.DecodeError, ValueError) as error:
             said = error.message if isinstance(error, CairnError) else str(error)
             raise InvalidInput(f"Line {number}: {said}; nothing was imported", line=number) from error
@@ -93,7 +93,8 @@ def _step(known: Discoveries, row: DiscoveryRow) -> Literal["added", "updated", 
     return "unchanged" if find_same(known, row.type, row.content, about) else "added"
 
 
-def _row(line: str, guard: Guard) -> DiscoveryRow:
+def row_of(line: str, guard: Guard) -> DiscoveryRow:
+    """The discovery on a line, checked as one that is recorded here; raises where it is none."""
     read = msgspec.json.decode(line, type=DiscoveryLine)
     if not _ID.fullmatch(read.id):
         raise ValueError("id: letters, digits, '.', '_' and '-', at most 64")

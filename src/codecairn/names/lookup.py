@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from codecairn.file_roles import is_product, is_test
 from codecairn.names.filters import Filters
@@ -21,8 +22,7 @@ Located = tuple[FileRow, SymbolRow]
 _NEAR_NAMES = 40
 
 
-@dataclass(frozen=True)
-class Named:
+class Named(Struct, frozen=True):
     file: FileRow
     symbol: SymbolRow
     match: Match
@@ -53,7 +53,8 @@ def find_exact(lookup: Callable[[str], Iterable[Located]], given: str) -> list[L
     found: dict[tuple[int, int], Located] = {}
     for reading in readings(given):
         for file, symbol in lookup(reading.name):
-            if _match(file, symbol, reading)[0] == "exact":
+            is_bare = symbol.name == reading.name and not reading.around  # most are, and no place has to be taken apart
+            if is_bare or _match(file, symbol, reading)[0] == "exact":
                 found.setdefault((file.id, symbol.number), (file, symbol))
     return list(found.values())
 

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from msgspec import Struct
+
+from codecairn.cache import Memo
 from codecairn.parse.language import languages
 from codecairn.store.file_version import SymbolRow
 from codecairn.store.view import FileRow
@@ -29,8 +31,7 @@ _DEEPEST = 24
 """Joints, and brackets in each other; what has more is no name."""
 
 
-@dataclass(frozen=True)
-class NameReading:
+class NameReading(Struct, frozen=True):
     """A name taken apart: what stands before the last joint, outermost first, and what after it."""
 
     around: tuple[str, ...]
@@ -39,10 +40,19 @@ class NameReading:
 
 def module_of(file: FileRow) -> str:
     """The module a file is, as its language writes it; its folder where it has no language."""
-    language = languages().get(file.language)
+    return _modules[file.language, file.path, file.package]
+
+
+def _module(question: tuple[str, str, str]) -> str:
+    name, path, package = question
+    language = languages().get(name)
     if language is None:
-        return str(PurePosixPath(file.path).parent) if "/" in file.path else ""
-    return language.module_path(file.path, file.package)
+        return str(PurePosixPath(path).parent) if "/" in path else ""
+    return language.module_path(path, package)
+
+
+_modules: Memo[tuple[str, str, str], str] = Memo("names.modules", 2_000_000, _module)
+"""Some ten thousand files; each result of a search asks three times."""
 
 
 def package_of(file: FileRow) -> str:

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import Any
-
-import msgspec
+from urllib.parse import quote
 
 from codecairn.page.asking import PageAnswer, PageRequest
+from codecairn.page.killed import find_killed
+from codecairn.page.rules import commit_page
 from codecairn.page.side_by_side import rows_of
-from codecairn.tools.inquiry import glance
-from codecairn.tools.memory import discoveries_on
 
 _LIVE = "live"
 _ORDER = {"added": 0, "modified": 1, "deleted": 2}
 
 
 def branch(asked: PageRequest) -> PageAnswer:
-    base, head = asked.text("base").strip(), asked.text("head").strip() or _LIVE
+    base, head = _ends(asked)
     refs = asked.try_tool("list_refs")
     known = [each["ref"] for each in refs["refs"]] if refs else []
-    values = {"title": f"{head} against {base or 'the default branch'}", "base": base, "head": head, "known": known}
+    values = {
+        "title": f"{head} against {base or 'the default branch'}",
+        "base": base,
+        "head": head,
+        "known": known,
+        "commits": [],
+    }
+    if not base and not head:
+        return PageAnswer(
+            "branch.html",
+            {**values, "title": "Changes", "path": asked.text("path"), "diff": None, "commits": _latest(asked)},
+        )
     found = asked.try_tool(
         "diff_context", base_ref=base, head_ref=head, path_filter=asked.text("path"), include_hunks=True,
         cursor=asked.text("cursor"),
@@ -30,11 +40,25 @@ def branch(asked: PageRequest) -> PageAnswer:
     changes = [_change(asked, each, head, base) for each in found["changes"]]
     here = {"base": base, "head": head, "path": asked.text("path"), "ref": ""}
     return PageAnswer("branch.html", {
-        **values, "diff": found, "changes": changes, "files": _files(found, changes),
+        **values, "diff": found, "changes": changes, **_files(found, changes),
         "counts": Counter(each["change_type"] for each in changes), "path": asked.text("path"),
-        "drifting": _find_drift(asked, found, head),
+        "drifting": _find_drift(asked, found, head), "killed": find_killed(asked, found), **_find_rules(asked, found),
         "next": asked.link("/branch", **here, cursor=found["next_cursor"]) if found["next_cursor"] else "",
     })  # fmt: skip
+
+
+def _ends(asked: PageRequest) -> tuple[str, str]:
+    """From where to where; of its own accord the working tree against the default branch, if there is one."""
+    base, head = asked.text("base").strip(), asked.text("head").strip()
+    if asked.has_working_tree:
+        return base, head or _LIVE
+    return base, head or ("HEAD" if base else "")
+
+
+def _latest(asked: PageRequest) -> list[dict[str, Any]]:
+    """The latest commits, of a file where one is named, for whoever has not said yet what to compare."""
+    found = asked.try_tool("git_log", maxCount=20, filePath=asked.text("path"), format="json")
+    return [{**each, "page": commit_page(asked, each["hash"])} for each in found["commits"]] if found else []
 
 
 def _change(asked: PageRequest, each: dict[str, Any], head: str, base: str) -> dict[str, Any]:
@@ -58,24 +82,31 @@ def _change(asked: PageRequest, each: dict[str, Any], head: str, base: str) -> d
     }  # fmt: skip
 
 
-def _files(found: dict[str, Any], changes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The changed files, each with its changed symbols."""
+def _files(found: dict[str, Any], changes: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """The changed files with their changed symbols, and those in which none changed, which are no review's start."""
     by_path: dict[str, list[dict[str, Any]]] = {}
     for each in changes:
         by_path.setdefault(each["path"], []).append(each)
     listed = {each["path"]: each for each in found["file_changes"]}
     paths = sorted({*listed, *by_path})
-    return [
+    rows = [
         {**listed.get(path, {"path": path, "change_type": "modified"}), "changes": sorted(
             by_path.get(path, []), key=lambda each: (_ORDER.get(each["change_type"], 3), each["record"]["line_start"])
         )}
         for path in paths
     ]  # fmt: skip
+    return {"files": [row for row in rows if row["changes"]], "silent": [row for row in rows if not row["changes"]]}
 
 
 def _find_drift(asked: PageRequest, found: dict[str, Any], head: str) -> list[dict[str, Any]]:
     """What is remembered of the changed files and no longer stands as it was."""
     paths = {each[key] for each in found["file_changes"] for key in ("path", "old_path") if each.get(key)}
-    inquiry = glance(asked.call, asked.project, None if head == _LIVE else head)
-    rows: list[dict[str, Any]] = msgspec.to_builtins(discoveries_on(inquiry, paths))
+    rows: list[dict[str, Any]] = asked.fact("discoveries_on", paths=sorted(paths), ref=None if head == _LIVE else head)
     return [each for each in rows if each["status"] != "fresh"]
+
+
+def _find_rules(asked: PageRequest, found: dict[str, Any]) -> dict[str, Any]:
+    """The rules that hold for the changed files, as the tool names them."""
+    told = found.get("rules") or {"items": []}
+    rows = [{**each, "page": f"{asked.at('/rules')}#{quote(each['id'])}"} for each in told["items"]]
+    return {"rules": rows, "more_rules": told.get("more", 0)}

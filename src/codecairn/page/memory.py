@@ -8,14 +8,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import msgspec
-
 from codecairn.errors import ResultNotFound
-from codecairn.memory.archive import export_lines, import_rows, parse_lines
 from codecairn.memory.discoveries import LONGEST, SHORTEST, TYPES
 from codecairn.page.asking import PageAnswer, PageRequest, Redirect
 from codecairn.page.side_by_side import rows_of
-from codecairn.tools.memory import list_discoveries
 
 _STATES = ("fresh", "drifted", "orphaned", "unknown")
 _FIELDS = ("type", "content", "module", "path", "symbol")
@@ -35,7 +31,7 @@ def memory(asked: PageRequest) -> PageAnswer:
 
 
 def _all(asked: PageRequest) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = msgspec.to_builtins(list_discoveries(asked.call.project))
+    found: list[dict[str, Any]] = asked.fact("discoveries")
     return found
 
 
@@ -88,22 +84,12 @@ def save(asked: PageRequest) -> Redirect:
 
 
 def forget(asked: PageRequest) -> Redirect:
-    identity = asked.text("id")
-    row = asked.call.project.discoveries.get(identity)
-    asked.tool("forget", id=identity)
-    if row is not None:
-        asked.session.keep_forgotten(identity, next(export_lines([row])))
-        asked.session.undo = identity
+    asked.forget(asked.text("id"))
     return Redirect(asked.link("/memory"), "Forgotten.")
 
 
 def restore(asked: PageRequest) -> Redirect:
-    """Bring back what was forgotten here, as it was: with its id and with the code it was about."""
-    line = asked.session.forgotten.pop(asked.text("id"), None)
-    if line is None:
-        raise ResultNotFound("There is nothing to bring back", remedy="Only what was forgotten in this session can be.")
-    project = asked.call.project
-    import_rows(project.discoveries, parse_lines([line], project.guard))
+    asked.restore(asked.text("id"))
     return Redirect(asked.link("/memory"), "Brought back.")
 
 

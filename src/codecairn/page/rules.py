@@ -1,4 +1,4 @@
-"""The page of a team's rules: the catalogue, whether it is as it was signed off, its gates and its use."""
+"""The page of a team's rules: the catalogue, whether it is as it was signed off, its gates, its use, dead anchors."""
 
 from __future__ import annotations
 
@@ -21,6 +21,25 @@ def rules(asked: PageRequest) -> PageAnswer:
         "title": "Rules", "q": asked.text("q"), "items": items, "hash": listed["hash"], "categories": every,
         "category": category, "tampered": tampered, "integrity": integrity, "gates": gates,
         "hot": (asked.try_tool("usage_hotset", limit=10) or {}).get("items", []),
-        "problems": health.get("problems", []) if health else [],
+        "problems": health.get("problems", []) if health else [], **_rule_check(asked),
     }  # fmt: skip
     return PageAnswer("rules.html", values)
+
+
+def _rule_check(asked: PageRequest) -> dict[str, Any]:
+    """What rules name and is not there any more, and whatever else a check of them finds."""
+    found = asked.try_fact("rules_check")
+    if found is None:
+        return {"dead": [], "anchors": {}, "doubts": []}
+    dead = [
+        {
+            **each, "page": asked.file_link(each["file"], each["line"]),
+            "commit": commit_page(asked, each["since"]) if each.get("since") else "",
+        }
+        for each in found["anchors"]
+    ]  # fmt: skip
+    return {"dead": dead, "anchors": found["counts"], "doubts": found["findings"]}
+
+
+def commit_page(asked: PageRequest, commit: str) -> str:
+    return asked.link("/branch", base=f"{commit}^", head=commit, ref="")

@@ -18,14 +18,19 @@ MODES = {"": "words and meaning", "keyword": "words", "vector": "meaning"}
 
 
 def search(asked: PageRequest) -> PageAnswer:
-    query = asked.text("q").strip()
-    values = {
-        "title": query or "Search", "q": asked.text("q"), "kinds": _KINDS, "modes": MODES,
-        "languages": sorted(languages()), "filters": {name: asked.text(name) for name in _FILTERS},
-    }  # fmt: skip
+    query, values = asked.text("q").strip(), {**search_values(asked), "filters": _filters(asked)}
     if not query:
         return PageAnswer("home.html", {**values, **_overview(asked)}, part="part_home.html")
     return PageAnswer("search.html", {**values, **_results(asked, query)}, part="part_results.html")
+
+
+def search_values(asked: PageRequest) -> dict[str, Any]:
+    """What the box and its filters show."""
+    query = asked.text("q")
+    return {
+        "title": query.strip() or "Search", "q": query, "kinds": _KINDS, "modes": MODES,
+        "languages": sorted(languages()),
+    }  # fmt: skip
 
 
 def arguments(asked: PageRequest) -> dict[str, Any]:
@@ -45,7 +50,7 @@ def _results(asked: PageRequest, query: str) -> dict[str, Any]:
     found = asked.tool("search_code", query=query, limit=10, cursor=asked.text("cursor"), **arguments(asked))
     mark, cursor = mark_query(query), found["next_cursor"]
     return {
-        "results": [_result(asked, query, each, mark) for each in found["results"]],
+        "results": [result_row(asked, query, each, mark) for each in found["results"]],
         "total": found["statistics"]["total_results"], "took": found["statistics"]["search_duration_ms"],
         "metadata": found["metadata"],
         "next": asked.link("/", q=query, cursor=cursor, **_filters(asked)) if cursor else "",
@@ -56,7 +61,7 @@ def _filters(asked: PageRequest) -> dict[str, str]:
     return {name: asked.text(name) for name in _FILTERS}
 
 
-def _result(asked: PageRequest, query: str, each: dict[str, Any], mark: Mark) -> dict[str, Any]:
+def result_row(asked: PageRequest, query: str, each: dict[str, Any], mark: Mark) -> dict[str, Any]:
     file, symbol, first = each["file"], each["symbol"], each["content_start_line"]
     text = "\n".join(each["content"].split("\n")[:_MOST_SHOWN])
     lines = code_lines(text, file["language"], first, mark)

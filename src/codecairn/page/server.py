@@ -30,6 +30,7 @@ def server(asked: PageRequest) -> PageAnswer:
     values = {
         "title": "Server", "projects": _projects(asked), "refs": _refs(asked), "overlays": _overlays(asked),
         "metrics": metrics, "errors": _errors(metrics), "every": every,
+        "is_one_of_several": journal_of(asked.call).is_one_of_several,
         "every_page": asked.link("/server", all="" if every else "1"),
         "health": asked.try_tool("health_check"), **status_values(asked), **traffic_values(asked, every=every),
     }  # fmt: skip

@@ -59,8 +59,10 @@ def _mac(key: bytes, told: str) -> str:
 
 
 class PageSessions:
-    def __init__(self, token: str | None = None, clock: Callable[[], float] = time.time) -> None:
-        self.key = secrets.token_bytes(32)
+    def __init__(
+        self, token: str | None = None, clock: Callable[[], float] = time.time, key: bytes | None = None
+    ) -> None:
+        self.key = key or secrets.token_bytes(32)
         self.has_token = token is not None
         self._token = (token or "").encode()
         self._clock = clock

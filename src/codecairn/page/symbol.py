@@ -7,16 +7,12 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-import msgspec
-
 from codecairn.file_roles import is_test
 from codecairn.page.asking import FIRST_LINES, PageAnswer, PageRequest
 from codecairn.page.highlight import Mark, code_line, code_lines, mark_name
 from codecairn.page.visible import make_visible
 from codecairn.parse.language import language_of
 from codecairn.reading.graph_svg import draw_picture
-from codecairn.tools.inquiry import glance
-from codecairn.tools.memory import discoveries_on
 
 TABS = {"": "References", "graph": "Calls", "history": "History", "tests": "Tests"}
 _MOST_REFERENCES = 500
@@ -30,11 +26,13 @@ _PAGE_LINES = 2 * FIRST_LINES
 def symbol(asked: PageRequest) -> PageAnswer:
     name, tab = asked.text("name"), asked.text("tab")
     path, line, ref = asked.text("path"), asked.number("line"), asked.text("ref")
-    found = asked.tool("find_symbol", symbol_name=name, path=path, limit=20, ref=ref)["symbols"]
+    answer = asked.tool("find_symbol", symbol_name=name, path=path, limit=20, ref=ref)
+    found = answer["symbols"]
     # A definition begins with its decorators; its name stands some lines below.
     one = min(found, key=lambda each: abs(each["line_start"] - line)) if line else found[0]
     values = {
         "title": one["name"], "name": name, "symbol": one, "tab": tab, "ref": ref,
+        "others_total": answer["total_symbols"] - 1,
         "others": [{**each, "page": page_of(asked, each)} for each in found if each is not one],
         "tabs": [(key, said, page_of(asked, one, tab=key)) for key, said in TABS.items()],
         "lines": _definition(asked, one), "remembered": _find_discoveries(asked, one),
@@ -59,8 +57,7 @@ def _definition(asked: PageRequest, one: dict[str, Any]) -> list[Any]:
 
 
 def _find_discoveries(asked: PageRequest, one: dict[str, Any]) -> list[dict[str, Any]]:
-    inquiry = glance(asked.call, asked.project, asked.text("ref") or None)
-    found: list[dict[str, Any]] = msgspec.to_builtins(discoveries_on(inquiry, [one["path"]]))
+    found: list[dict[str, Any]] = asked.fact("discoveries_on", paths=[one["path"]], ref=asked.text("ref") or None)
     return [each for each in found if each["symbol"] in (None, one["qualified_name"])]
 
 
@@ -182,6 +179,7 @@ def file(asked: PageRequest) -> PageAnswer:
     outline = asked.try_tool("get_file_outline", path=path, ref=asked.text("ref"))
     values = {
         "title": path, "path": path, "lines": shown, "file": read, "first": start, "last": last,
+        "changes_page": asked.link("/branch", head="live" if asked.has_working_tree else "", path=path, ref=""),
         "chosen": range(line or 0, (end or line or 0) + 1) if line else (),
         "before": asked.file_link(path, max(1, start - FIRST_LINES)) if start > 1 else "",
         "after": asked.file_link(path, last + 60) if last < read["lines"] else "",

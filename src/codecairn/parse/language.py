@@ -30,7 +30,8 @@
     references    a tree-sitter query
     noise         expressions whose groups the grammar cannot read (attribute macros): it is given blanks instead
     within        an expression whose group is the only code in a file of another form (the script blocks of a page):
-                  the rest is blank to the grammar
+                  the rest is blank to the grammar, but for the code in its markup where `template` says how that is
+                  written ("attributes" or "braces", see templates.py)
     embedded      a tree-sitter query for @embedded: bracketed stretches the grammar leaves as bare tokens (the items
                   handed to a macro), read once more as code of their own
 
@@ -73,6 +74,7 @@ import msgspec
 from msgspec import Struct
 
 from codecairn.parse.name_rules import NameRules
+from codecairn.parse.templates import template_code
 
 
 class ModuleRule(Struct, frozen=True, forbid_unknown_fields=True):
@@ -94,6 +96,7 @@ class Extraction(Struct, frozen=True, forbid_unknown_fields=True):
     references: str
     noise: tuple[str, ...] = ()
     within: str = ""
+    template: Literal["", "attributes", "braces"] = ""
     embedded: str = ""
     separator: str = "."
     member_separator: str = ""
@@ -179,11 +182,13 @@ class Language:
         """The source with blanks for what is no code of the language, every byte and line in its place."""
         if not self.data.within:
             return source
+        kind = self.data.template
+        around = template_code(source, kind) if kind else _NOT_NEWLINE.sub(b" ", source)
         parts, end = list[bytes](), 0
         for match in self._within.finditer(source):
-            parts += _NOT_NEWLINE.sub(b" ", source[end : match.start(1)]), match[1]
+            parts += around[end : match.start(1)], match[1]
             end = match.end(1)
-        return b"".join([*parts, _NOT_NEWLINE.sub(b" ", source[end:])])
+        return b"".join([*parts, around[end:]])
 
     def readable(self, source: bytes) -> bytes:
         """The source as the grammar is to read it, every byte in its place."""

@@ -26,8 +26,9 @@ the name looked for, captured as `n`.
     headers       endings of files in which a function without a body is a declaration; `stubs` of files that hold
                   nothing but declarations
     abstract      types that make the types below them interfaces
-    opaque        expressions for comments and strings; `word` one for a name, `ends` the signs it may end with;
-                  `variable` one for how a variable begins
+    opaque        expressions for comments and strings, with a group `inside` where only a part of one is text: a
+                  heredoc begins in the middle of a line of code
+    word          an expression for a name, `ends` the signs it may end with; `variable` for how a variable begins
     selves        names for the instance inside a method; `classes` for its type, `supers` for what that extends
     itself        how the type around is written, which is the file's own outside of all others
     sigils        what a name may begin with, and is then another one; where `@` is a decorator's it is none
@@ -41,14 +42,26 @@ the name looked for, captured as `n`.
                   of the definition around it
     begins        an expression for what has to stand between a variable's declaration and its use; none where the whole
                   block sees it
+    typed         an expression for the type that is written behind the name of a variable, where the grammar sees none
     head          an expression for what stands before a parameter list; none where any bracket may open one
     reach         bytes before a name in which its declaration begins
     keys          an expression for what follows a name that labels a value (`call(NAME=1)`, `{NAME: 1}`) and is no
                   variable; `key_brackets` the brackets such a name stands in
     package_objects  true where an object of a package's name holds more of its names, and objects are modules
     implicit_members  true where members are seen without a receiver
-    extensions    true where any file may add members to a type
+    extensions    true where any file may add members to a type; `extended` an expression for the head of a function
+                  that is called on its first argument, whose group is that one's type
+    partial       an expression for the head of a type of which other files have further parts
+    outer_packages  true where what the packages around a file's own define is seen without an import
     called        an expression for what follows a name that means a function even where a variable has the name
+    globals       an expression for what makes a name, `NAME`, one of all files; what a file defines that neither
+                  imports nor exports is such a name, too
+    aliases       true where a variable that is given a function of its own name is taken for the function
+    passes        functions that give what their first argument holds, in some order
+    makers        functions that a type may have without a definition, and that give a value of it
+    copies        functions that make a value like their first argument; `mixes` an expression for those that put the
+                  members of their second into the first
+    capital_functions  true where functions, too, have names that begin with a capital
     literal       what makes the name behind it a value of the language's own
     guesses       true where the only member of a name is taken for the one meant if nothing is known of the receiver;
                   `library_members` names, apart by space, that values of the language's own have as well: those are
@@ -151,6 +164,7 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     expressions: tuple[str, ...] = (r"(?<![\w.])(?P<n>NAME)\s*[-=]>",)
     generics: tuple[str, ...] = ()
     begins: str = ""
+    typed: str = ""
     head: str = ""
     reach: int = 300
     keys: str = r"\s*:(?!:)"
@@ -158,7 +172,17 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     package_objects: bool = False
     implicit_members: bool = True
     extensions: bool = False
+    extended: str = ""
+    partial: str = ""
+    outer_packages: bool = False
     called: str = ""
+    globals: str = ""
+    aliases: bool = False
+    passes: frozenset[str] = frozenset()
+    makers: frozenset[str] = frozenset()
+    copies: frozenset[str] = frozenset()
+    mixes: str = ""
+    capital_functions: bool = False
     literal: str = ""
     guesses: bool = True
     library_members: str = ""

@@ -1,7 +1,8 @@
 """Columns: what the signals need of chunks and of paths, in arrays that every search of the process shares.
 
-A file version never changes, so its chunks become rows once, when a search first meets it, whatever the branch,
-generation or project. A row is a chunk, or a symbol inside one that filters ask for. Words and names are kept as
+A file version never changes, so a chunk becomes a row once, whatever the branch, generation or project. The first
+search of a process makes rows of the chunks it proposes alone, for it may be the only one; later ones of all chunks of
+the files they meet. A row is a chunk, or a symbol inside one that filters ask for. Words and names are kept as
 checksums of 32 bits, of which two of a hundred thousand words share one on average; the parts of names and paths are
 numbers of a vocabulary, because abbreviations are compared letter by letter.
 
@@ -31,7 +32,7 @@ from codecairn.words import analyse, bare, fresh_parts_of, parts_of
 Numbers = npt.NDArray[np.int64]
 _LONGEST_COUNT = (1 << 16) - 1
 _OPENING = 3
-_FILE_BYTES, _PATH_BYTES, _PART_BYTES = 180, 700, 300
+_FILE_BYTES, _ROW_BYTES, _PATH_BYTES, _PART_BYTES = 300, 80, 700, 300
 """Of Python's own objects for each."""
 
 
@@ -140,8 +141,8 @@ class Table:
 
     def __init__(self) -> None:
         self.vocabulary = Vocabulary()
-        self._first: dict[int, tuple[int, int]] = {}
-        """A file version's first row and how many it has."""
+        self._rows: dict[int, dict[int, int]] = {}
+        """The rows of a file version's chunks by their numbers."""
         self._inside: dict[tuple[int, int, int], int] = {}
         self._paths: dict[tuple[str, str], int] = {}
         self.number, self.symbol, self.start, self.length = (_Growing(np.int32) for _ in range(4))
@@ -152,32 +153,36 @@ class Table:
         self.stem_parts, self.folder_parts = _Ragged(np.int32), _Ragged(np.int32)
         self.penalty = _Growing(np.float64)
 
-    def has(self, file: int) -> bool:
-        return file in self._first
+    def missing(self, places: Iterable[Place]) -> dict[int, set[int]]:
+        """The chunks that are no rows yet, by their file."""
+        found: dict[int, set[int]] = {}
+        for file, number in places:
+            if number not in self._rows.get(file, ()):
+                found.setdefault(file, set()).add(number)
+        return found
 
-    def first_rows(self, files: Iterable[int]) -> Numbers:
-        """The row of each file's first chunk."""
-        return np.array([self._first[file][0] for file in files], np.int64)
+    def rest(self, file: int, proposed: set[int], count: int) -> Iterable[int]:
+        """The chunks to add of a file that has so many: those proposed, and all others from the second search on."""
+        if not self._rows:
+            return sorted(proposed)
+        known = self._rows.get(file, ())
+        return [each for each in range(count) if each not in known]
+
+    def rows(self, places: Iterable[Place]) -> Numbers:
+        return np.array([self._rows[file][number] for file, number in places], np.int64)
 
     def row_inside(self, file: int, number: int, symbol: int) -> int | None:
         return self._inside.get((file, number, symbol))
 
-    def symbols(self, file: int) -> npt.NDArray[np.int32]:
-        """The symbol of each chunk of a file."""
-        first, count = self._first[file]
-        return self.symbol.all[first : first + count]
-
     def paths(self, files: Iterable[FileRow]) -> Numbers:
         return np.array([self._path(each.path, each.language) for each in files], np.int64)
 
-    def add_files(self, chunks: Mapping[int, Sequence[ChunkHead]], terms: Mapping[int, Sequence[bytes]]) -> None:
-        """All at once: an array grows in one step for a hundred files as for one."""
+    def add_chunks(self, heads: Sequence[ChunkHead], terms: Mapping[int, Sequence[bytes]]) -> None:
+        """All at once: an array grows in one step for a hundred chunks as for one."""
         first = self.number.size
-        heads = [head for file in chunks for head in chunks[file]]
         self._add(heads, [Counter(terms[each.file][each.number].split()) for each in heads])
-        for file, found in chunks.items():
-            self._first[file] = (first, len(found))
-            first += len(found)
+        for row, each in enumerate(heads, first):
+            self._rows.setdefault(each.file, {})[each.number] = row
 
     def add_inside(self, file: int, number: int, symbol: SymbolRow) -> int:
         """A symbol that is not its chunk's: by its own lines, and the words of its head and its comment."""
@@ -202,8 +207,10 @@ class Table:
         times = np.array(list(chain.from_iterable(each.values() for each in counts)), np.int64)
         self.times.extend(np.minimum(times, _LONGEST_COUNT))
         self.doc.extend([_doc_words(each.doc[:LONGEST_DOC]) for each in heads])
-        self.name_parts.extend([self.vocabulary.numbers(fresh_parts_of(each.name)) for each in heads])
-        self.qualifier_parts.extend([self.vocabulary.numbers(_qualifier(each)) for each in heads])
+        own = [fresh_parts_of(each.name) for each in heads]
+        self.name_parts.extend([self.vocabulary.numbers(each) for each in own])
+        around = [_qualifier(each, parts) for each, parts in zip(heads, own, strict=True)]
+        self.qualifier_parts.extend([self.vocabulary.numbers(each) for each in around])
 
     def _path(self, path: str, language: str) -> int:
         known = self._paths.get((path, language))
@@ -226,7 +233,8 @@ class Table:
             self.number, self.symbol, self.start, self.length, self.name, self.bare, self.kind, self.terms, self.times,
             self.doc, self.name_parts, self.qualifier_parts, self.stem_parts, self.folder_parts, self.penalty,
         )  # fmt: skip
-        kept = _FILE_BYTES * (len(self._first) + len(self._inside)) + _PATH_BYTES * len(self._paths)
+        kept = _FILE_BYTES * (len(self._rows) + len(self._inside)) + _PATH_BYTES * len(self._paths)
+        kept += _ROW_BYTES * self.number.size
         return sum(each.nbytes for each in arrays) + kept + _PART_BYTES * len(self.vocabulary)
 
 
@@ -234,13 +242,12 @@ def _doc_words(doc: str) -> list[int]:
     return [checksum(word) for word in set(analyse(doc).split())] if doc else []
 
 
-def _qualifier(head: ChunkHead) -> list[str]:
+def _qualifier(head: ChunkHead, own: tuple[str, ...]) -> list[str]:
     """The parts of the names around its own."""
     if not head.name or head.path == head.name:
         return []
     around = head.path.removesuffix(head.name)  # many have it in common
     parts = parts_of(around) if not around[-1:].isalnum() and around != head.path else fresh_parts_of(head.path)
-    own = fresh_parts_of(head.name)
     return [part for part in parts if part not in own]
 
 
@@ -252,15 +259,20 @@ class Columns(Named):
         self._lock = threading.Lock()
         self._table = Table()
 
-    def meet(self, view: View, files: Collection[FileRow], inside: Collection[tuple[Place, SymbolRow]]) -> Meeting:
-        """The table with these files, and with these symbols inside of chunks."""
+    def meet(
+        self, view: View, files: Collection[FileRow], places: Collection[Place],
+        inside: Collection[tuple[Place, SymbolRow]],
+    ) -> Meeting:  # fmt: skip
+        """The table with these chunks of these files, and with these symbols inside of chunks."""
         with self._lock:
             if self._table.nbytes > self.most_bytes:
                 self._table = Table()
             table = self._table
-            missing = [each.id for each in files if not table.has(each.id)]
+            missing = table.missing(places)
             if missing:
-                table.add_files(view.chunk_heads(missing), {file: view.packed_terms(file) for file in missing})
+                terms = {file: view.packed_terms(file) for file in missing}
+                wanted = [(each, at) for each in missing for at in table.rest(each, missing[each], len(terms[each]))]
+                table.add_chunks(view.chunk_heads(wanted), terms)
             for (file, number), symbol in inside:
                 if table.row_inside(file, number, symbol.number) is None:
                     table.add_inside(file, number, symbol)

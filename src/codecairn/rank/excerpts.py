@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from codecairn.parse.chunks import own_lines
 from codecairn.parse.facts import Chunk
@@ -18,8 +18,7 @@ _SHORTEST_ELIDED = 3
 """Lines that a member's body must have for leaving it out to save any."""
 
 
-@dataclass(frozen=True)
-class Excerpt:
+class Excerpt(Struct, frozen=True):
     start_line: int
     end_line: int
     content: str
@@ -78,8 +77,7 @@ def _following(lines: list[str], end: int) -> list[str]:
 # For a reader with little room.
 
 
-@dataclass(frozen=True)
-class Body:
+class Body(Struct, frozen=True):
     start_line: int
     text: str
     is_cut: bool

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, overload
 
+from msgspec import Struct
+
 from codecairn.cache import Cache
 from codecairn.errors import EncoderFailed, InvalidInput
 from codecairn.names.filters import Filters
@@ -52,8 +54,7 @@ Proposal = tuple[int, int, SymbolRow | None]
 """A file version and a chunk of it; with the symbol, where it is not the chunk's that is meant."""
 
 
-@dataclass(frozen=True)
-class _Weighed:
+class _Weighed(Struct, frozen=True):
     """What is kept of a search: candidates and their scores, and which of them are results."""
 
     proposals: list[Proposal]
@@ -103,8 +104,7 @@ class Results(Sequence[Ranked]):
         return Ranked(candidate, scores.contributions(at), scores.total(at), scores.relevance(at))
 
 
-@dataclass(frozen=True)
-class Ranking:
+class Ranking(Struct, frozen=True):
     results: Results
     is_capped: bool
     """Whether more would have matched than were weighed."""
@@ -256,13 +256,14 @@ def _gather(view: View, proposals: list[Proposal], meaning: QueryVector | None) 
     met = view.meet(numbers)
     files = [found for file in numbers if (found := met[file])]
     inside = [((file, number), symbol) for file, number, symbol in proposals if symbol is not None]
-    table, paths = columns.meet(view, [file for file, _ in files], inside)
+    places = [(file, number) for file, number, _ in proposals]
+    table, paths = columns.meet(view, [file for file, _ in files], places, inside)
     of_file = np.array([numbers[each[0]] for each in proposals], np.int64)
-    rows = table.first_rows(numbers)[of_file] + np.array([each[1] for each in proposals], np.int64)
+    rows = table.rows(places)
     for at, (file, number, symbol) in enumerate(proposals if inside else ()):
         row = table.row_inside(file, number, symbol.number) if symbol is not None else None
         rows[at] = row if row is not None else rows[at]
-    near = meaning.similar([each[:2] for each in proposals], list(numbers)) if meaning else None
+    near = meaning.similar(places, list(numbers)) if meaning else None
     return Candidates(
         table=table, rows=rows, files=[file for file, _ in files], file=of_file, paths=paths,
         importers=np.array([importers for _, importers in files], np.int64),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from codecairn.errors import EncoderFailed
 from codecairn.rank.candidate import Place
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 NO_VECTORS = "This index has no vectors yet, so hybrid search is keyword search."
 
 
-@dataclass(frozen=True)
-class ViewVectors:
+class ViewVectors(Struct, frozen=True):
     """An encoder and what it made of a view; which chunks it has not come to yet is said."""
 
     encoder: Encoder
@@ -32,8 +32,7 @@ class ViewVectors:
         return QueryVector(self.field, row, self.encoder.near)
 
 
-@dataclass(frozen=True)
-class QueryVector:
+class QueryVector(Struct, frozen=True):
     field: VectorField
     query: Row
     near: float

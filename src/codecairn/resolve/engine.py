@@ -16,8 +16,9 @@ import msgspec
 from codecairn.cancel import Cancel
 from codecairn.names.qualified import file_stem, last_part
 from codecairn.parse.facts import Site
-from codecairn.parse.kinds import TYPES
+from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.expressions import Expressions
+from codecairn.resolve.extension_methods import ExtensionMethods
 from codecairn.resolve.fixtures import Fixtures
 from codecairn.resolve.members import Members
 from codecairn.resolve.names import Names
@@ -29,6 +30,7 @@ from codecairn.resolve.source import ExpressionStep
 from codecairn.resolve.step_budget import MOST_STEPS
 from codecairn.resolve.types import Types
 from codecairn.resolve.values import (
+    UNTOLD,
     VARIABLES,
     Definition,
     Either,
@@ -42,7 +44,7 @@ from codecairn.resolve.values import (
     Value,
 )
 from codecairn.store.file_version import SymbolRow
-from codecairn.store.view import View
+from codecairn.store.view import FileRow, View
 
 FOREIGN = BoundSite(None, is_known=True)
 UNREACHED = BoundSite(None, is_reached=False, reason="budget")
@@ -57,16 +59,19 @@ class Engine(Questions):
     namespaces: Namespaces
     package_paths: PackagePaths
     fixtures: Fixtures
+    extension_methods: ExtensionMethods
     types: Types
     members: Members
     expressions: Expressions
 
     def __init__(self, view: View, cancel: Cancel, steps: int = MOST_STEPS) -> None:
         super().__init__(view, cancel, steps)
+        self._members: dict[tuple[str, str, str], list[tuple[FileRow, SymbolRow]]] = {}
         self.names = Names(self)
         self.namespaces = Namespaces(self)
         self.package_paths = PackagePaths(self)
         self.fixtures = Fixtures(self)
+        self.extension_methods = ExtensionMethods(self)
         self.types = Types(self)
         self.members = Members(self)
         self.expressions = Expressions(self)
@@ -101,7 +106,7 @@ class Engine(Questions):
         if steps:
             return self._bind_member(scope, site, position, steps)
         if site.qualifier and scope.source.has_separator_before(position):
-            return self._unbound(scope, site, _RECEIVER)
+            return self._by_unique_name(scope, site, steps, is_distinct=True)
         if site.kind not in ("extends", "implements") and scope.is_key(site.name, position):
             return FOREIGN
         wants = "function" if self._is_function(scope, site, position) else self._wants(scope, site, position)
@@ -109,22 +114,42 @@ class Engine(Questions):
         if value is None and scope.rules.splits_types and site.name not in scope.rules.primitives:
             value, resolver = self.names.lookup(scope, site.name, position, reads=False)
         value = self._opened(value)
+        if scope.rules.aliases and (meant := self._alias(scope, site, position, value)) is not None:
+            return BoundSite(meant, "qualified")
         if isinstance(value, Definition):
             return BoundSite(value, resolver)
-        if value is None:
+        if value is None or value == UNTOLD:
             return self._unbound(scope, site, _NO_DEFINITION)
         return _SEVERAL if isinstance(value, Either) else FOREIGN
 
+    def _alias(self, scope: FileScope, site: Site, position: int, value: Value | None) -> Definition | None:
+        """The function that a variable of its own name is given: `local join = path.join`."""
+        is_variable = isinstance(value, Definition) and self.symbol(value).kind in ("var", "const")
+        if not self.definitions_named(site.name) or not (is_variable or isinstance(value, Local)):
+            return None
+        held = self.names.lookup(scope, site.name, position)[0] if isinstance(value, Local) else value
+        held = self.types.type_of(held) if is_variable and isinstance(held, Definition) else held
+        is_function = isinstance(held, Definition) and self.symbol(held).kind in CALLABLE
+        return held if is_function and isinstance(held, Definition) and self.symbol(held).name == site.name else None
+
     def _bind_marked(self, scope: FileScope, site: Site, position: int) -> BoundSite | None:
         """What a name means by the text right before it, where that alone tells what kind of name it is."""
-        code, rules = scope.source.code, scope.rules
-        if rules.variable_mark and code.endswith(rules.variable_mark, 0, position):
+        source, rules = scope.source, scope.rules
+        if rules.variable_mark and source.code.endswith(rules.variable_mark, 0, position):
             return self._bind_variable(scope, site, position - len(rules.variable_mark))
-        if rules.path_mark and code.endswith(rules.path_mark, 0, position):
+        if rules.path_mark and source.code.endswith(rules.path_mark, 0, position):
             return self._bind_path(scope, site, position)
-        if rules.imports == "dotted" and _IMPORTED_PATH.search(code, max(0, position - _PATH_WITHIN), position):
+        if rules.imports == "dotted" and self._is_in_module_path(scope, position):
             return FOREIGN
         return None
+
+    def _is_in_module_path(self, scope: FileScope, position: int) -> bool:
+        """Whether a name is part of the path of a module that is imported from; first in the text as it is written,
+        since blanking the strings of a file takes longer than binding a name in it."""
+        start, source = max(0, position - _PATH_WITHIN), scope.source
+        if _IMPORTED_PATH.search(source.text, start, position) is None:
+            return False
+        return _IMPORTED_PATH.search(source.code, start, position) is not None
 
     def _bind_variable(self, scope: FileScope, site: Site, position: int) -> BoundSite:
         """A variable by its mark: one of the file, a static one of a type, or a local one, which no definition is."""
@@ -160,8 +185,21 @@ class Engine(Questions):
         word of the language. Of a receiver of which nothing is known that is not said."""
         if reason is _RECEIVER:
             return reason
+        if scope.rules.globals and not site.qualifier and (meant := self._global(scope, site.name)) is not None:
+            return BoundSite(meant, "unique_name")
         is_own = not site.qualifier and site.name in scope.rules.primitives
         return FOREIGN if is_own or not self.definitions_named(site.name) else reason
+
+    def _global(self, scope: FileScope, name: str) -> Definition | None:
+        """The only function of a name that a file makes a name of every file, as a script does that exports nothing."""
+        found = self.definitions_named(name)
+        if len(found) != 1 or found[0][0].language != scope.row.language or found[0][1].kind not in CALLABLE:
+            return None
+        row, symbol = found[0]
+        code = self.scope(row.id).source.code
+        is_script = symbol.parent < 0 and symbol.path == name and _OF_A_MODULE.search(code) is None
+        is_put = re.search(scope.rules.globals.replace("NAME", re.escape(name)), code) is not None
+        return Definition(row.id, symbol.number) if is_script or is_put else None
 
     def _is_attribute(self, scope: FileScope, site: Site) -> bool:
         """Whether a name is written without the ending that its type has."""
@@ -175,7 +213,7 @@ class Engine(Questions):
             value = self._opened(self.members.import_value(scope, each))
             if isinstance(value, Definition):
                 return BoundSite(value, "import")
-            if value is not None:
+            if value is not None and value != UNTOLD:
                 return FOREIGN
         return self._unbound(scope, site, _NO_DEFINITION)
 
@@ -185,7 +223,7 @@ class Engine(Questions):
         if narrowed is not None and isinstance(found := self.members.of(narrowed, site.name), Definition):
             return BoundSite(found, "receiver_type")
         if value is None or isinstance(value, Local):
-            return self._by_unique_name(scope, site, steps)
+            return self._by_extension(scope, site, value) or self._by_unique_name(scope, site, steps)
         found = self._opened(self.members.of(value, site.name, self._wants(scope, site, position, steps[0].start)))
         if isinstance(found, Definition):
             is_module = isinstance(value, ModuleFiles | Namespace) or (
@@ -194,13 +232,45 @@ class Engine(Questions):
             return BoundSite(found, "qualified" if is_module else "receiver_type")
         if isinstance(found, Either):
             return _SEVERAL
-        if isinstance(value, Outside) and not value.is_told:
-            return self._by_unique_name(scope, site, steps, is_distinct=True)
+        if (extension := self._by_extension(scope, site, value)) is not None:
+            return extension
         if isinstance(value, Outside) or (isinstance(value, Elements) and not self._passes_on(value, site.name)):
-            return FOREIGN
+            return self._bind_library_member(scope, site, steps, value)
         if self._may_have_more(scope, value, site.name):
             return self._by_unique_name(scope, site, steps)
         return self._unbound(scope, site, _PARTLY)
+
+    def _bind_library_member(
+        self, scope: FileScope, site: Site, steps: list[ExpressionStep], value: Outside | Elements
+    ) -> BoundSite:
+        """A member of something of a library, which is the library's unless the project may have added it."""
+        is_path = isinstance(value, Outside) and value.is_path
+        if not value.is_told or ("*" in scope.rules.dynamic and not is_path):
+            return self._by_unique_name(scope, site, steps, is_distinct=True)
+        added = [each for each in self.definitions_named(site.name) if self._is_added(scope, *each)]
+        if not added:
+            return FOREIGN
+        named = value.name if isinstance(value, Outside) else ""
+        own = [
+            Definition(row.id, symbol.number) for row, symbol in added
+            if last_part(self.scope(row.id).owner_path(symbol)) == named
+        ]  # fmt: skip
+        return BoundSite(own[0], "receiver_type") if len(own) == 1 else self._by_unique_name(scope, site, steps)
+
+    def _is_added(self, scope: FileScope, row: FileRow, symbol: SymbolRow) -> bool:
+        """Whether a member is one that may be added to types of a library: of a trait, of a type that the project lacks
+        (`extension String`), or with its receiver as an argument (`this string text`)."""
+        if row.language != scope.row.language or not (scope.rules.extensions or scope.rules.imports == "crate"):
+            return False
+        if re.search(r"\(\s*this\s", symbol.signature) is not None:
+            return True
+        owner = self.scope(row.id).owner_path(symbol)
+        types = [each for _, each in self.definitions_named(last_part(owner)) if each.kind in TYPES] if owner else []
+        return bool(owner) and all(each.kind == "trait" for each in types)
+
+    def _by_extension(self, scope: FileScope, site: Site, value: Value | None) -> BoundSite | None:
+        found = self.extension_methods.meant(scope, site.name, value)
+        return BoundSite(*found) if found is not None else None
 
     def _may_have_more(self, scope: FileScope, value: Value, name: str) -> bool:
         """Whether a value may have members that its type does not show: of the types that use a trait, of a type below
@@ -212,11 +282,15 @@ class Engine(Questions):
             return True
         if "*" in scope.rules.dynamic:
             return True
-        types = [held, *self.members.lineage(held).above]
-        if any(self.members.own_member(each, maker) for each in types for maker in scope.rules.dynamic):
+        if self.once_a_generation(("dynamic", held), lambda: self._makes_members(scope, held)):
             return True
         owners = [Definition(row.id, each.parent) for row, each in self.definitions_named(name) if each.parent >= 0]
         return len(owners) == 1 and held in self.members.lineage(owners[0]).above
+
+    def _makes_members(self, scope: FileScope, type_: Definition) -> bool:
+        """Whether a type, or one above it, makes members while the program runs."""
+        types = [type_, *self.members.lineage(type_).above]
+        return any(self.members.own_member(each, maker) for each in types for maker in scope.rules.dynamic)
 
     def _passes_on(self, value: Elements, name: str) -> bool:
         """Whether what a generic of another project holds has such a member, which it may pass on as its own."""
@@ -230,15 +304,8 @@ class Engine(Questions):
         name of several words, which a library will hardly have as well."""
         if not scope.rules.guesses:
             return self._unbound(scope, site, _RECEIVER)
-        found = [
-            (row, symbol) for row, symbol in self.definitions_named(site.name) if row.language == scope.row.language
-        ]
-        named = steps[-1].text if steps else ""
-        members = [
-            each for each in found
-            if each[1].kind in ("method", "field") or _is_put(each[1]) or file_stem(each[0].path) == named
-        ]  # fmt: skip
-        if len({(row.id, symbol.path) for row, symbol in members}) != 1 or len(members) != len(found):
+        members = self._only_members(scope.row.language, site.name, steps[-1].text if steps else "")
+        if not members:
             return self._unbound(scope, site, _RECEIVER)
         is_common = site.name in scope.compiled.library_members
         if is_common or (is_distinct and _SEVERAL_WORDS.search(site.name) is None):
@@ -246,6 +313,18 @@ class Engine(Questions):
             if not _are_alike(next((step.text for step in reversed(steps) if step.kind == "name"), ""), owner):
                 return self._unbound(scope, site, _RECEIVER)
         return BoundSite(Definition(members[0][0].id, members[0][1].number), "unique_name")
+
+    def _only_members(self, language: str, name: str, named: str) -> list[tuple[FileRow, SymbolRow]]:
+        """The definitions of a name in a language where all are one member, of a type or of a file that is named."""
+        if (language, name, named) not in self._members:
+            found = [each for each in self.definitions_named(name) if each[0].language == language]
+            paths = {(row.id, symbol.path) for row, symbol in found}
+            is_one = len(paths) == 1 and all(
+                symbol.kind in ("method", "field") or _is_put(symbol) or file_stem(row.path) == named
+                for row, symbol in found
+            )
+            self._members[language, name, named] = found if is_one else []
+        return self._members[language, name, named]
 
     def _wants(self, scope: FileScope, site: Site, position: int, start: int | None = None) -> str:
         """Whether a type or a value is meant, where they may share a name; `start` is where the whole path begins."""
@@ -268,19 +347,23 @@ class Engine(Questions):
 
 
 def _is_put(symbol: SymbolRow) -> bool:
-    """Whether a function is made as a member of something: `function state.get()`, `res.get = function ()`."""
-    return re.search(rf"[.:]{re.escape(symbol.name)}\b", symbol.signature.partition("(")[0]) is not None
+    """Whether a function is made as a member of something: `function state.get()`, `res.get = function ()`, `get =
+    function ()` inside a table."""
+    head = symbol.signature.partition("(")[0]
+    is_inside = symbol.path != symbol.name and re.match(rf"{re.escape(symbol.name)}\s*[=:]\s*function\b", head)
+    return bool(is_inside) or re.search(rf"[.:]{re.escape(symbol.name)}\b", head) is not None
 
 
 def _are_alike(receiver: str, owner: str) -> bool:
     """Whether a value is called as a type is: `res` of `res`, `client` of `TestClient`."""
-    one, other = (name.strip("_$").replace("_", "").lower() for name in (receiver, owner))
+    one, other = (name.strip("_$@").replace("_", "").lower() for name in (receiver, owner))
     return len(one) >= _SHORTEST_ALIKE and len(other) >= _SHORTEST_ALIKE and (one in other or other in one)
 
 
 _IMPORTED_PATH = re.compile(r"^[ \t]*from[ \t]+[\w.]*$", re.MULTILINE)
 """Before a part of the path of a module, which is no name of the file."""
 _PATH_WITHIN = 80
+_OF_A_MODULE = re.compile(r"^\s*(?:import|export)\b|\bexports\b|\brequire\(", re.MULTILINE)
 _SHORTEST_ALIKE = 3
 _SEVERAL_WORDS = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z]")
 _ATTRIBUTE_WITHIN = 40

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import posixpath
 import re
-from itertools import takewhile
+from dataclasses import replace
 
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, HOLDERS, TYPES
 from codecairn.resolve.brackets import split
 from codecairn.resolve.documented import result_type
+from codecairn.resolve.expression_steps import given_outside, is_call, made_wrapper
+from codecairn.resolve.properties import Properties
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
-from codecairn.resolve.source import ExpressionStep
+from codecairn.resolve.source import ExpressionStep, Span
+from codecairn.resolve.spelt_paths import SpeltPaths
 from codecairn.resolve.values import (
     OUTSIDE,
+    OUTSIDE_PATH,
     UNTOLD,
     VARIABLES,
     Definition,
@@ -32,12 +36,16 @@ from codecairn.resolve.values import (
 )
 from codecairn.store.file_version import SymbolRow
 
-_SAME = frozenset({"values", "copy", "items", "filter", "slice", "reverse", "reversed", "sort", "concat"})
+_SAME = frozenset({
+    "values", "copy", "items", "filter", "slice", "reverse", "reversed", "sort", "concat", "iter", "iter_mut",
+    "into_iter", "rev", "skip", "take", "cloned", "copied", "skip_while", "take_while", "stream", "sorted",
+    "distinct", "limit", "toList", "asSequence", "Where", "OrderBy", "ToList", "ToArray",
+})  # fmt: skip
 _ELEMENT = frozenset({"get", "pop", "popleft", "setdefault", "at", "find", "shift", "first", "last", "next"})
 """What containers call the methods that give a container of the same, or one of what they hold."""
 _RETURN = re.compile(r"\b(?:return|yield)\b[ \t]+")
 _TYPE_NAME = re.compile(r"[A-Z]\w*[a-z]")
-_MOST_PASSED_ON = 3
+_NEW = re.compile(r"\bnew\s+$")
 _NARROWED_WITHIN = 1500
 """Bytes after a test of a type in which it is taken to hold."""
 
@@ -45,6 +53,8 @@ _NARROWED_WITHIN = 1500
 class Expressions:
     def __init__(self, engine: Questions) -> None:
         self._engine = engine
+        self._paths = SpeltPaths(engine)
+        self._properties = Properties(engine)
 
     def evaluate(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Value | None:
         if not steps:
@@ -53,21 +63,24 @@ class Expressions:
         return self._engine.once(question, lambda: self._walk(scope, steps, position))
 
     def _walk(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Value | None:
-        cast = next((at for at, step in enumerate(steps) if step.text in scope.rules.casts and _is_call(steps, at)), -1)
+        cast = next((at for at, step in enumerate(steps) if step.text in scope.rules.casts and is_call(steps, at)), -1)
         value, begin = self._begin(scope, steps, position, cast)
         for number, step in enumerate(steps[begin:], begin):
             if self._keeps(scope, value, steps, number):
                 continue
             if value is None or isinstance(value, Local):
                 return value
-            if isinstance(value, Outside):
-                return given_outside(value, steps[number - 1 :])
-            if isinstance(value, Parent) and step.kind == "call":
+            extension = self._engine.extension_methods.called(scope, steps, number, value)
+            if extension is not None:
+                value = extension
+            elif isinstance(value, Outside):
+                return given_outside(value, steps[number - 1 :], self._names_types(scope, steps[0].start))
+            elif isinstance(value, Parent) and step.kind == "call":
                 continue
-            if step.text == "this" and isinstance(value, Definition):
+            elif step.text == "this" and isinstance(value, Definition):
                 value = Instance(value)
             elif step.kind == "name":
-                value = self.attribute(value, step.text, is_called=_is_call(steps, number))
+                value = self.attribute(value, step.text, is_called=is_call(steps, number))
             else:
                 value = self.call_result(value) if step.kind == "call" else self.element(value)
         return value
@@ -77,18 +90,35 @@ class Expressions:
     ) -> tuple[Value | None, int]:
         """What an expression begins with, and how many steps that are."""
         begin = cast + 2 if cast >= 0 else 1
-        if cast < 0 and (made := _made_wrapper(scope, steps)):
+        if cast < 0 and (made := made_wrapper(scope, steps)):
             start, end = steps[made].start + 1, steps[made].start + 1 + len(steps[made].text)
             value, begin = self.evaluate(scope, scope.source.steps(scope.source.code, start, end), position), made + 1
-        elif cast < 0 and steps[0].text in scope.rules.requires and _is_call(steps, 0):
-            value, begin = self._required(scope, steps[1]), 2
+        elif cast < 0 and steps[0].text in scope.rules.passes and is_call(steps, 0):
+            value, begin = self.evaluate(scope, scope.source.expression(steps[1].start + 1), position), 2
+        elif cast < 0 and scope.rules.copies and (copied := self._copy_start(scope, steps)) >= 0:
+            value, begin = self.evaluate(scope, scope.source.expression(copied), position), 3
+        elif cast < 0 and steps[0].text in scope.rules.requires and is_call(steps, 0):
+            value, begin = self._module_of_call(scope, steps[1]), 2
         else:
             value = self._cast_to(scope, steps[cast + 1]) if cast >= 0 else self._first(scope, steps, position)
         if value is None and (scope.rules.flat or scope.rules.imports == "crate"):
-            value, begin = self._module_spelt_out(scope, steps)
+            value, begin = self._paths.of_module(scope, steps)
         elif value is None and scope.rules.imports == "package":
-            value, begin = self._package_spelt_out(scope, steps)
+            value, begin = self._paths.of_package(scope, steps)
         return value, begin
+
+    def _copy_start(self, scope: FileScope, steps: list[ExpressionStep]) -> int:
+        """Where the value begins that a call makes another like: `Object.create(prototype)`; -1 where none does."""
+        is_copy = [each.kind for each in steps[:3]] == ["name", "name", "call"]
+        if not is_copy or f"{steps[0].text}.{steps[1].text}" not in scope.rules.copies:
+            return -1
+        return steps[2].start + 1
+
+    def _names_types(self, scope: FileScope, start: int) -> bool:
+        """Whether a call of a name in capitals makes a value of that type; where functions have such names only after
+        a word that says so."""
+        is_made = _NEW.search(scope.source.code, max(0, start - 10), start) is not None
+        return is_made or not scope.rules.capital_functions
 
     def _holds_names(self, value: Value | None) -> bool:
         """Whether a path can go through a value: no variable or function has the names that stand behind it."""
@@ -105,37 +135,6 @@ class Expressions:
             return False
         return not isinstance(self._engine.members.of(value, named.text), Definition)
 
-    def _module_spelt_out(self, scope: FileScope, steps: list[ExpressionStep]) -> tuple[Value | None, int]:
-        """A module that is imported and then named by its whole path, and how many steps that are."""
-        names = [step.text for step in steps]
-        if not scope.rules.flat:
-            return self._module_of_crate(scope, steps)
-        for end in range(len(steps), 0, -1):
-            path = ".".join(names[:end])
-            if any(each.module == path for each in scope.all_imports):
-                return self._engine.modules.find(scope.row, path) or OUTSIDE, end
-        return (OUTSIDE if steps[0].text in scope.rules.libraries else None), 1
-
-    def _module_of_crate(self, scope: FileScope, steps: list[ExpressionStep]) -> tuple[Value | None, int]:
-        """The module that a path begins with, the longest there is: of this crate, or of another in the project."""
-        code, end = scope.source.code, 0
-        while end < len(steps) and code.startswith("::", steps[end].start + len(steps[end].text)):
-            end += 1
-        for last in range(end, 0, -1):
-            path = scope.path_from(steps[0].start, [step.text for step in steps[:last]])
-            if (module := self._engine.modules.find(scope.row, path)) is not None:
-                return module, last
-        return (OUTSIDE if steps[0].text in scope.rules.libraries else None), 1
-
-    def _package_spelt_out(self, scope: FileScope, steps: list[ExpressionStep]) -> tuple[Value | None, int]:
-        """A package that is named by its whole path where it is used, and how many steps that are."""
-        names = list(takewhile(lambda step: step.kind == "name", steps))
-        for end in range(len(names), 0, -1):
-            module = self._engine.modules.find(scope.row, ".".join(step.text for step in names[:end]))
-            if module is not None:
-                return module, end
-        return None, 1
-
     def _first(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Value | None:
         first, rules = steps[0], scope.rules
         if first.kind == "literal":
@@ -146,22 +145,25 @@ class Expressions:
         if first.kind != "name":
             return None
         if rules.literal and scope.source.text.startswith(rules.literal, first.start - len(rules.literal)):
-            return OUTSIDE
+            return OUTSIDE_PATH
         if first.text in rules.selves | rules.classes | rules.supers:
             if rules.closed:
                 return self._engine.namespaces.around(scope, first.start)
             mine = self._own(scope, first)
             if mine is not None or first.text in rules.selves | rules.supers:
                 return mine
-        value, _ = self._engine.names.lookup(scope, first.text, first.start, "value")
+        # A path begins with no variable: `ends::Ends` beside a parameter `ends`.
+        is_module = rules.imports == "crate" and scope.source.code.startswith("::", first.start + len(first.text))
+        wants = "function" if is_module else "value"
+        value, _ = self._engine.names.lookup(scope, first.text, first.start, wants)
         if value is None and rules.splits_types:
             value, _ = self._engine.names.lookup(scope, first.text, first.start, "any")
         is_path = rules.namespaces and scope.compiled.first.match(scope.source.code, first.start)
         if is_path and not self._holds_names(value):
             return Namespace((first.text,), scope.row.id)
         if value is None and self._is_foreign(scope, first.text):
-            return OUTSIDE
-        return self.read(value) if not _is_call(steps, 0) else value
+            return Outside(is_path=True, name=first.text)
+        return self.read(value) if not is_call(steps, 0) else value
 
     def _own(self, scope: FileScope, word: ExpressionStep) -> Value | None:
         """What a word for the instance, its type or what that extends stands for."""
@@ -190,7 +192,7 @@ class Expressions:
         # A file of its name defines it, though its grammar may not have seen where.
         return f"{name}{posixpath.splitext(scope.row.path)[1]}" not in self._engine.known.namesakes
 
-    def _required(self, scope: FileScope, call: ExpressionStep) -> Value | None:
+    def _module_of_call(self, scope: FileScope, call: ExpressionStep) -> Value | None:
         """What a call imports, where its argument is a string."""
         module = scope.source.text[call.start + 1 : call.start + 1 + len(call.text)].strip()
         if module[:1] not in ("'", '"') or module[-1:] != module[0]:
@@ -250,50 +252,32 @@ class Expressions:
         if isinstance(value, Either):
             return either(self.attribute(each, name, is_called=is_called) for each in value.values)
         if isinstance(value, Elements):
-            return value if name in _SAME else value if name not in _ELEMENT else FunctionValue(
-                value.type, value.file, value.position, value.me)  # fmt: skip
+            if name in _ELEMENT:
+                return FunctionValue(value.type, value.file, value.position, value.me)
+            return value if name in _SAME else replace(value, is_told=False)
         found = self._engine.members.of(value, name)
         if not isinstance(found, Definition):
-            return found
+            return self.maker(value, name) if is_called and found is None else found
         if self._engine.scope(found.file).rules.fields_apart:
             found = self._engine.members.namesake(found, is_called=is_called)
         symbol = self._engine.symbol(found)
         if symbol.kind in VARIABLES:
             return self._engine.types.type_of(found, _owner(value))
-        if symbol.kind in CALLABLE and not isinstance(value, ModuleFiles) and self._is_property(found):
+        if symbol.kind in CALLABLE and not isinstance(value, ModuleFiles) and self._properties.holds(found):
             return self.return_value(found, _owner(value))
         returns = result_type(self._engine.scope(found.file), symbol) if symbol.kind in CALLABLE and is_called else ""
         if returns:
             return FunctionValue(returns, found.file, self.inside(found), _owner(value))
         return found if is_called else self.read(found)
 
-    def _is_property(self, definition: Definition) -> bool:
-        scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
-        if symbol.signature.startswith("get "):
-            return True
-        heads = (scope.source.line(number).strip() for number in range(symbol.start_line, symbol.name_line))
-        return any(head.startswith("@") and self._makes_property(scope, head[1:]) for head in heads)
-
-    def _makes_property(self, scope: FileScope, decorator: str) -> bool:
-        """Whether a decorator makes a method one that is read: by its name, or as a type that says what it gives."""
-        if "property" in decorator:
-            return True
-        if self._is_imported_property(scope, decorator):
-            return True
-        maker = self._engine.names.lookup(scope, decorator, 0)[0] if decorator.isidentifier() else None
-        if not isinstance(maker, Definition):
-            return False
-        is_type = self._engine.symbol(maker).kind in TYPES
-        return is_type and isinstance(self._engine.members.of_type(maker, "__get__"), Definition)
-
-    def _is_imported_property(self, scope: FileScope, name: str, depth: int = 0) -> bool:
-        """Whether a name is an import's for something that is called a property where it comes from."""
-        for each in scope.imports.get(name, ()):
-            module = self._engine.modules.find(scope.row, each.module) if depth < _MOST_PASSED_ON else None
-            inner = [self._engine.scope(file) for file in module.files] if module is not None else []
-            if "property" in each.name or any(self._is_imported_property(one, each.name, depth + 1) for one in inner):
-                return True
-        return False
+    def maker(self, value: Value, name: str) -> FunctionValue | None:
+        """A function that a type has without a definition, and that makes a value of it: `Type::default()`."""
+        is_type = isinstance(value, Definition) and self._engine.symbol(value).kind in TYPES
+        if not isinstance(value, Definition) or not is_type:
+            return None
+        scope = self._engine.scope(value.file)
+        is_maker = name in scope.rules.makers
+        return FunctionValue("Self", value.file, self.inside(value), value) if is_maker else None
 
     def inside(self, definition: Definition) -> int:
         """A position inside a definition, where its own types are looked up."""
@@ -309,7 +293,10 @@ class Expressions:
             return self._engine.types.value(self._engine.scope(value.file), value.returns, value.position, value.me)
         if isinstance(value, Instance):
             found = self._engine.members.of(value, "__call__")
-            return self.return_value(found, value.of) if isinstance(found, Definition) else None
+            if isinstance(found, Definition):
+                return self.return_value(found, value.of)
+            # One of the cases of an enumeration that hold values.
+            return value if self._engine.symbol(value.of).kind == "enum" else None
         if not isinstance(value, Definition):
             return UNTOLD if isinstance(value, Outside) else None
         symbol = self._engine.symbol(value)
@@ -333,10 +320,21 @@ class Expressions:
             inner = scope.symbol_at(match.start())
             if inner is None or inner.number != symbol.number:
                 continue
-            value = self.evaluate(scope, scope.source.expression(match.end()), match.end())
+            steps = scope.source.expression(match.end())
+            value = self.evaluate(scope, steps, match.end())
+            if value is None or isinstance(value, Local):
+                value = self._mixin_target(scope, steps, span)
             if value is not None and not isinstance(value, Local):
                 return value
         return None
+
+    def _mixin_target(self, scope: FileScope, steps: list[ExpressionStep], span: Span) -> Value | None:
+        """What the members of others are put into: `mixin(app, prototype)`."""
+        if not scope.rules.mixes or len(steps) != 1 or steps[0].kind != "name":
+            return None
+        call = re.compile(rf"\b(?:{scope.rules.mixes})\(\s*{re.escape(steps[0].text)}\s*,\s*")
+        mixed = [match.end() for match in call.finditer(scope.source.code, span.start, span.end)]
+        return either(self.evaluate(scope, scope.source.expression(at), at) for at in mixed)
 
     def element(self, value: Value | None) -> Value | None:
         if isinstance(value, Either):
@@ -369,27 +367,6 @@ class Expressions:
         if function is not None and not scope.span(function).holds(at):
             return None
         return self._engine.types.value(scope, name, position)
-
-
-def _made_wrapper(scope: FileScope, steps: list[ExpressionStep]) -> int:
-    """Which step holds what is put into a wrapper where one is made or copied, as in `Arc::new(…)`; 0 where none is.
-    The word `new` is no step."""
-    if not steps or steps[0].text not in scope.rules.wrappers:
-        return 0
-    kinds = [each.kind for each in steps[:3]]
-    return 1 if kinds[:2] == ["name", "call"] else 2 if kinds == ["name", "name", "call"] else 0
-
-
-def given_outside(value: Outside, steps: list[ExpressionStep]) -> Outside:
-    """What steps from something of a library lead to: its parts and the values of its types are its own, too; of what
-    its functions give, nothing is told."""
-    called = [steps[at].text for at in range(len(steps)) if _is_call(steps, at)]
-    has_index = any(step.kind == "index" for step in steps)
-    return value if not has_index and all(name[:1].isupper() for name in called) else UNTOLD
-
-
-def _is_call(steps: list[ExpressionStep], number: int) -> bool:
-    return number + 1 < len(steps) and steps[number + 1].kind == "call"
 
 
 def _owner(value: Value) -> Definition | None:

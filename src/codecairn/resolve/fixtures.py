@@ -7,6 +7,7 @@ It is looked for in the file of the parameter, then in the files that the framew
 from __future__ import annotations
 
 import posixpath
+import re
 
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
@@ -35,7 +36,7 @@ class Fixtures:
     def _nearest(self, scope: FileScope, name: str, asking: Definition) -> Definition | None:
         others = {each: path for each, path in self.named(scope, name).items() if each != asking}
         for place in (scope.row.path, *_shared_files(scope)):
-            here = [each for each, path in others.items() if path == place]
+            here = [each for each, path in others.items() if path == place] or self._fixtures_by_mark(place, name)
             if here:
                 return here[-1]
         return next(iter(others)) if len(others) == 1 else None
@@ -52,6 +53,19 @@ class Fixtures:
             Definition(row.id, symbol.number): row.path for row, symbol in self._engine.definitions_named(name)
             if row.language == language and self._is_fixture(self._engine.scope(row.id), symbol)
         }  # fmt: skip
+
+    def _fixtures_by_mark(self, path: str, name: str) -> list[Definition]:
+        """The fixtures of a file that are given a name in their mark: `@fixture(name="app")`."""
+        row = self._engine.known.files.get(path)
+        scope = self._engine.scope(row.id) if row is not None else None
+        given = re.compile(rf"\bname\s*=\s*[\"']{re.escape(name)}[\"']")
+        if scope is None or given.search(scope.source.text) is None:
+            return []
+        return [
+            Definition(scope.row.id, each.number) for each in scope.symbols
+            if self._is_fixture(scope, each)
+            and any(given.search(scope.source.line(line)) for line in range(each.start_line, each.name_line))
+        ]  # fmt: skip
 
     def _is_fixture(self, scope: FileScope, symbol: SymbolRow) -> bool:
         pattern = scope.compiled.fixture

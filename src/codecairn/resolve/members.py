@@ -9,6 +9,7 @@ from codecairn.names.qualified import last_part, module_of, parts
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.generation import ASKED_FIRST
+from codecairn.resolve.linearisation import last_ways, merge
 from codecairn.resolve.questions import Lineage, Questions
 from codecairn.resolve.rules import rules_of
 from codecairn.resolve.scope import FileScope
@@ -28,6 +29,7 @@ from codecairn.resolve.values import (
     Parent,
     Shape,
     Value,
+    by_key,
     either,
 )
 from codecairn.store.file_version import SymbolRow
@@ -35,13 +37,13 @@ from codecairn.store.view import FileRow
 
 """Ways of importing by which what a file imports is not passed on to those that import it."""
 _FEWEST_IN_A_DIAMOND = 3
-_MOST_WAYS = 200
 _SPREAD = re.compile(r"[{,]\s*\.\.\.([\w$.]+)\s*[,}]")
 
 
 class Members:
     def __init__(self, engine: Questions) -> None:
         self._engine = engine
+        self._owned: dict[tuple[str, str], dict[str, list[tuple[FileRow, SymbolRow]]]] = {}
 
     def of(self, value: Value, name: str, wants: str = "any") -> Value | None:
         if isinstance(value, Either):
@@ -113,7 +115,7 @@ class Members:
         return assigned or (UNTOLD if lineage.is_open else None)
 
     def lineage(self, definition: Definition) -> Lineage:
-        found = self._engine.once(("lineage", definition), lambda: self._lineage(definition))
+        found = self._engine.once_a_generation(("lineage", definition), lambda: self._lineage(definition))
         return found or Lineage((), is_open=False)
 
     def _lineage(self, definition: Definition) -> Lineage:
@@ -128,20 +130,17 @@ class Members:
                 seen.add(each)
                 above.append(each)
                 waiting += self.supers(each)[::-1]
-        return Lineage(tuple(self._below_first(definition, above)), is_open)
+        return Lineage(tuple(self._in_order(definition, above)), is_open)
 
-    def _below_first(self, definition: Definition, above: list[Definition]) -> list[Definition]:
-        """The types above one with every type before those that it extends itself, as Python looks members up: of the
-        several ways that lead to a type the last one counts."""
+    def _in_order(self, definition: Definition, above: list[Definition]) -> list[Definition]:
+        """The types above one as the language looks members up in them, where it has an order of its own."""
         if self._engine.scope(definition.file).rules.scopes != "indent" or len(above) < _FEWEST_IN_A_DIAMOND:
             return above
-        met, waiting = list[Definition](), self.supers(definition)[::-1]
-        while waiting and len(met) < _MOST_WAYS:
-            each = waiting.pop()
-            if each is not None and each != definition:
-                met.append(each)
-                waiting += self.supers(each)[::-1]
-        return list(dict.fromkeys(reversed(met)))[::-1] if not waiting else above
+        bases = [each for each in dict.fromkeys(self.supers(definition)) if each is not None]
+        merged = merge([*([each, *self.lineage(each).above] for each in bases), bases])
+        if merged is not None and len(merged) == len(above):
+            return merged
+        return last_ways(definition, self.supers) or above
 
     def _is_assigned(self, field: Definition) -> bool:
         """A field that is only given a value (`self.x = …`): what a type above defines as the name goes before it."""
@@ -157,14 +156,9 @@ class Members:
             return self._spread(scope, symbol, name)
         if scope.rules.extensions:
             return self._extension(scope, symbol, name)
-        for row, each in (
-            self._engine.definitions_named(name)
-            if scope.rules.shares != "file" or scope.rules.imports == "crate"
-            else ()
-        ):
-            if self._engine.modules.is_beside(scope.row, row):
-                other = self._engine.scope(row.id)
-                if other.owner_path(each) == symbol.path:
+        if scope.rules.shares in ("folder", "package"):
+            for row, each in self._by_owner(scope, name).get(symbol.path, ()):
+                if self._engine.modules.is_beside(scope.row, row):
                     return Definition(row.id, each.number)
         return self._added_elsewhere(definition, symbol, name) if scope.rules.imports == "crate" else None
 
@@ -181,16 +175,23 @@ class Members:
     def _extension(self, scope: FileScope, symbol: SymbolRow, name: str) -> Definition | None:
         """A member that another file gives a type, which is named there as here or by its last name alone; of several
         in one place the first."""
-        found = [
-            (row, each) for row, each in self._engine.definitions_named(name)
-            if row.language == scope.row.language and scope.owner_path(each) in (symbol.path, symbol.name)
-            and (each.parent < 0 or scope.owner_path(each) == symbol.path)
-        ]  # fmt: skip
+        owned = self._by_owner(scope, name)
+        found = [*owned.get(symbol.path, ())]
+        if symbol.path != symbol.name:
+            found += [each for each in owned.get(symbol.name, ()) if each[1].parent < 0]
         beside = [each for each in found if self._engine.modules.is_beside(scope.row, each[0])]
         chosen = beside or found
         if not chosen or len({(row.package, each.path) for row, each in chosen}) > 1:
             return None
         return Definition(chosen[0][0].id, chosen[0][1].number)
+
+    def _by_owner(self, scope: FileScope, name: str) -> dict[str, list[tuple[FileRow, SymbolRow]]]:
+        """The definitions of a name in the language of a file, by the path of what each is a member of."""
+        key = (scope.row.language, name)
+        if key not in self._owned:
+            named = (each for each in self._engine.definitions_named(name) if each[0].language == scope.row.language)
+            self._owned[key] = by_key(named, lambda each: scope.owner_path(each[1]))
+        return self._owned[key]
 
     def _spread(self, scope: FileScope, symbol: SymbolRow, name: str) -> Definition | None:
         """A member that an object has from one that is spread into it."""
@@ -325,30 +326,55 @@ class Members:
                 module = self._engine.modules.find(scope.row, each.module.split(".")[0])
             if module is None and scope.rules.imports == "crate":
                 return self._item(scope, each.module)
-            return self._given_by(module) if module is not None else OUTSIDE
+            return self._given_by(module) if module is not None else self._not_found(scope, each)
         if module is None and scope.rules.imports in ("crate", "package"):
             return self._item(scope, each.module, each.name)
         if module is None:
-            return OUTSIDE
+            return self._not_found(scope, each)
         return self.export(module, each.name, wants) or None
+
+    def _not_found(self, scope: FileScope, each: Import) -> Outside:
+        """What an import stands for of which the project has no file: a library's, unless its path begins here."""
+        if self._engine.modules.is_own(scope.row, each.module):
+            return UNTOLD
+        return Outside(is_path=not each.name or each.name[:1].isupper(), name=each.name)
 
     def _given_by(self, module: ModuleFiles) -> Value:
         """What importing a module gives: itself, or the one thing that its file returns, where that has members."""
         scope = self._engine.scope(module.files[0]) if len(module.files) == 1 else None
-        if scope is None or not scope.returned:
+        if scope is None:
             return module
+        if not scope.returned:
+            return self._given_by_other(scope) or module
         return self.top(scope, scope.returned) or module
+
+    def _given_by_other(self, scope: FileScope) -> Value | None:
+        """What a file gives that only passes on another: `module.exports = require("./other")`."""
+        whole = [each for each in scope.wildcards if each.exported and scope.rules.requires]
+        if len(whole) != 1 or "module.exports" not in scope.source.line(whole[0].line):
+            return None
+        inner = self._engine.modules.find(scope.row, whole[0].module)
+        if inner is None or scope.row.id in inner.files:
+            return None
+        return self._engine.once(("given", inner), lambda: self._given_by(inner))
 
     def _item(self, scope: FileScope, path: str, name: str = "") -> Value | None:
         """An item of a type that an import names by its path: `use a::Type::Item`."""
-        before, _, last = path.rpartition("::" if scope.rules.imports == "crate" else ".")
-        outer = self._engine.modules.find(scope.row, before) if before else None
-        found = self.export(outer, last) if outer else None
+        found = self._at_path(scope, path)
         if found is None and self._is_own_path(scope, path):
             return None
-        if found is None or not name:
-            return found if found is not None else OUTSIDE
-        return self.of(found, name)
+        if found is None:
+            return self._not_found(scope, Import(path, name, "", 1, exported=False))
+        return self.of(found, name) if name else found
+
+    def _at_path(self, scope: FileScope, path: str) -> Value | None:
+        """What a path of packages and then types leads to."""
+        before, _, last = path.rpartition("::" if scope.rules.imports == "crate" else ".")
+        outer = self._engine.modules.find(scope.row, before) if before else None
+        if outer is not None:
+            return self.export(outer, last)
+        holder = self._at_path(scope, before) if before and self._engine.definitions_named(last) else None
+        return self.of(holder, last) if isinstance(holder, Definition) else None
 
     def _is_own_path(self, scope: FileScope, path: str) -> bool:
         """Whether a path begins in the project, so that what is not found in it is not known to be a library's."""

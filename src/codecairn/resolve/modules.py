@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from codecairn.names.qualified import module_of
 from codecairn.parse.language import family, languages
 from codecairn.parse.name_rules import NameRules
+from codecairn.resolve.crates import Crates, crate_of, read_crates
 from codecairn.resolve.generation import ASKED_FIRST, Generation
 from codecairn.resolve.rules import rules_of
 from codecairn.resolve.values import ModuleFiles
@@ -21,7 +23,7 @@ class Modules:
         self._known = known
         self.files = known.files
         self._declared: dict[tuple[str, str], tuple[str, str] | None] = {}
-        self._first_parts: dict[tuple[str, str, str], str | None] = {}
+        self._roots_by_package: dict[str, dict[str, set[str]]] = {}
 
     def find(self, importer: FileRow, module: str) -> ModuleFiles | None:
         """The module that an import in a file names; None for what is not in the project."""
@@ -80,24 +82,31 @@ class Modules:
 
     def _root(self, importer: FileRow, folder: str, first: str) -> str | None:
         """Where the first part of an absolute import is found that stands in a folder."""
-        key = (importer.language, folder, first)
-        if key not in self._first_parts:
-            roots = self._roots(importer, folder)
-            found = (root for root in roots if self._at(importer, posixpath.join(root, first)))
-            self._first_parts[key] = next(found, self._other_root(importer, first))
-        return self._first_parts[key]
+        key = ("root", importer.language, folder, first)
+        known: str | None = self._known.answer(key, ASKED_FIRST)
+        if known is not ASKED_FIRST:
+            return known
+        roots = self._roots(importer, folder)
+        found = next((root for root in roots if self._at(importer, posixpath.join(root, first))), None)
+        return self._known.keep(key, self._other_root(importer, first) if found is None else found)
 
     def _other_root(self, importer: FileRow, first: str) -> str | None:
         """The folder of the only package of a name that is a project of its own in the same repository."""
-        rules = _rules(importer)
-        indexes = (f"{index}{ending}" for index in rules.index for ending in rules.endings)
-        folders = {
-            posixpath.dirname(file.path) for index in indexes for file in self._known.namesakes.get(index, ())
-            if posixpath.basename(posixpath.dirname(file.path)) == first
-        }  # fmt: skip
-        roots = {posixpath.dirname(folder) for folder in folders}
+        roots = self._package_roots(importer).get(first, ())
         outer = [root for root in roots if not self._is_package(importer, root)]
         return outer[0] if len(outer) == 1 else None
+
+    def _package_roots(self, importer: FileRow) -> dict[str, set[str]]:
+        """The folders that hold a package, by its name."""
+        known = self._roots_by_package.get(importer.language)
+        if known is not None:
+            return known
+        rules, found = _rules(importer), dict[str, set[str]]()
+        for index in (f"{index}{ending}" for index in rules.index for ending in rules.endings):
+            for file in self._known.namesakes.get(index, ()):
+                root, name = posixpath.split(posixpath.dirname(file.path))
+                found.setdefault(name, set()).add(root)
+        return self._roots_by_package.setdefault(importer.language, found)
 
     def _is_package(self, importer: FileRow, folder: str) -> bool:
         rules = _rules(importer)
@@ -140,8 +149,16 @@ class Modules:
         ending = max((each for each in _rules(importer).endings if base.endswith(each)), key=len, default="")
         bare = base.removesuffix(ending)
         found = self._at(importer, bare) or (self._at(importer, base) if bare != base else None)
+        if found is None:
+            found = next(filter(None, (self._at(importer, place) for place in self._entries(base))), None)
         whole = self.files.get(posixpath.normpath(base)) if found is None else None
         return ModuleFiles((whole.id,)) if whole and family(whole.language) == family(importer.language) else found
+
+    def _entries(self, folder: str) -> Iterator[str]:
+        """Where a folder begins that has a manifest, without endings."""
+        folder = posixpath.normpath(folder).removeprefix(".").strip("/")
+        for place in self._known.manifests(self._view).entries(folder):
+            yield posixpath.join(folder, posixpath.splitext(place)[0])
 
     def _by_folder(self, importer: FileRow, module: str) -> ModuleFiles | None:
         own = self._module_around(_rules(importer), posixpath.dirname(importer.path))
@@ -182,21 +199,37 @@ class Modules:
         return found
 
     def _by_crate(self, importer: FileRow, module: str) -> ModuleFiles | None:
+        crates = self._crates(importer)
         own = [part for part in module_of(importer).split("::") if part]
-        crate = [] if importer.path.startswith("src/") else own[:1]
-        parts = module.split("::")
+        crate, parts = crate_of(importer, crates, self.files), module.split("::")
         if parts[0] == "crate":
-            parts = crate + parts[1:]
-        elif parts[0] == "self":
-            parts = own + parts[1:]
-        elif parts[0] == "super":
+            return self._of_crate(importer, crate + parts[1:])
+        if parts[0] == "self":
+            return self._of_crate(importer, own + parts[1:])
+        if parts[0] == "super":
             while parts and parts[0] == "super":
                 own, parts = own[:-1], parts[1:]
-            parts = own + parts
-        for base in (parts, own + parts, crate + parts):
-            if files := self._known.packages.get((importer.language, "::".join(base))):
-                return ModuleFiles(tuple(each.id for each in files), "::".join(base))
-        return None
+            return self._of_crate(importer, own + parts)
+        named = [[*module_of(root).split("::"), *parts[1:]] for root in crates.roots.get(parts[0], ())]
+        bases = (own + parts, *named, parts, crate + parts)
+        return next(filter(None, (self._of_crate(importer, base) for base in bases)), None)
+
+    def _of_crate(self, importer: FileRow, parts: list[str]) -> ModuleFiles | None:
+        """The files of a module that is written in full; the roots of the outermost package where nothing is."""
+        path = "::".join(part for part in parts if part)
+        if path:
+            files = self._known.packages.get((importer.language, path), [])
+        else:
+            roots = (self.files.get(f"src/{index}.rs") for index in ("lib", "main"))
+            files = [each for each in roots if each is not None]
+        return ModuleFiles(tuple(each.id for each in files), path) if files else None
+
+    def _crates(self, importer: FileRow) -> Crates:
+        found: Crates | None = self._known.answer(("crates",))
+        if found is not None:
+            return found
+        manifests = sorted(self._known.namesakes.get(_rules(importer).manifest, ()), key=lambda each: each.path)
+        return self._known.keep(("crates",), read_crates(self._view, manifests, self.files))
 
     def _by_package(self, importer: FileRow, module: str) -> ModuleFiles | None:
         files = self._known.packages.get((importer.language, module.strip("\\").strip(".")))
@@ -213,6 +246,23 @@ class Modules:
             if found:
                 return ModuleFiles((found[0].id,)) if len(found) == 1 else None
         return None
+
+    def is_own(self, importer: FileRow, module: str) -> bool:
+        """Whether a path begins in the project, so that what is not found there is not known to be a library's."""
+        way = _rules(importer).imports
+        if module.startswith((".", "/", "@/", "~/", "#")):
+            return True
+        if way == "path":
+            is_folder = f"packages/{module.partition('/')[0]}" in self._known.ancestors
+            return is_folder or self._known.manifests(self._view).has_package(module)
+        if way == "folder":
+            own = self._module_around(_rules(importer), posixpath.dirname(importer.path))
+            return own is not None and f"{module}/".startswith(f"{own[0]}/")
+        if way in ("dotted", "package"):
+            first = module.split(".")
+            before = (".".join(first[:end]) for end in range(len(first) - 1, 0, -1))
+            return any(self.find(importer, each) is not None for each in before)
+        return False
 
     def submodule(self, importer: FileRow, module: ModuleFiles, name: str) -> ModuleFiles | None:
         if module.folder is None:

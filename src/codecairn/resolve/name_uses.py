@@ -87,9 +87,11 @@ def _beyond_the_sites(engine: Engine, file: int, name: str, sites: list[Site]) -
     scope = engine.scope(file)
     source, sigils = scope.source, tuple(scope.rules.sigils)
     known = {source.position(site.line, site.column) for site in sites}
-    known.update(scope.name_at(each) for each in scope.symbols_by_name.get(name, ()))
+    further = [at for at in source.mentions(name) if at not in known]
+    if further:  # else there is no need to tell the file's code from its comments
+        known.update(scope.name_at(each) for each in scope.symbols_by_name.get(name, ()))
     is_keyword = name in scope.rules.keywords
-    for at in source.mentions(name):
+    for at in further:
         if at not in known and source.text[at - 1 : at] not in sigils and source.is_code(name, at):
             site = scope.site_at(name, at)
             is_word = is_keyword and not source.has_separator_before(at)

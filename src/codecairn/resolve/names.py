@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from posixpath import commonpath
 
 from codecairn.names.qualified import last_part, parts
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, HOLDERS, TYPES
-from codecairn.resolve.brackets import split
+from codecairn.resolve.assigned_values import AssignedValues
+from codecairn.resolve.closures import caller_position
 from codecairn.resolve.documented import local_type
-from codecairn.resolve.given_values import is_part, matched
+from codecairn.resolve.given_values import is_variadic
+from codecairn.resolve.nearest_definitions import NearestDefinitions
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope, Variable
 from codecairn.resolve.values import (
@@ -21,34 +22,26 @@ from codecairn.resolve.values import (
     Instance,
     Local,
     Resolver,
-    TupleValue,
     Value,
     either,
 )
 from codecairn.store.file_version import SymbolRow
 from codecairn.store.view import FileRow
 
-_LOOP = re.compile(r"(?:[ \t]*,[ \t]*[\w$*]+)*\)?[ \t]*(?:\bin\b|\bof\b|:?=[ \t]*range\b)[ \t]+")
-_GIVEN = re.compile(r"[ \t]*(?::[^=\n]+?)?(?:,[ \t]*\w+[ \t]*)*:?=(?![=>])\s*")
 _CALLED = re.compile(r"[ \t]*=[ \t]*(?:await[ \t]+)?[a-z_][\w.]*\(")
 """A call of what has no name of a type: an object that can be called, as well as a function, gives what it returns."""
-_ANONYMOUS = re.compile(
-    r"\b(?:new|object\s*:)\s+([A-Z][\w.]*)(?:[<\[][^{};]*[>\]])?\s*(?:\([^{};]*\))?\s*(?:with\s[^{};]*)?$"
-)
-_HEAD_WITHIN = 200
 _MOST_BRACES = 6
 _AS = re.compile(r"\bas\s+\(?$")
-_UNWRAPPED = re.compile(r"\s*\)\s*=(?![=>])\s*")
-_ASSIGNED = re.compile(r"\s*=(?![=>])\s*")
-_LET = re.compile(r"\blet\s+$")
 _HEAD = 1_000
 """Bytes of the head of a definition in which a type parameter's bounds are looked for."""
-_TAKEN = re.compile(r"[}\]]\s*=(?![=>])\s*")
 
 
 class Names:
     def __init__(self, engine: Questions) -> None:
         self._engine = engine
+        self._assigned = AssignedValues(engine)
+        self._nearest = NearestDefinitions(engine)
+        self._tops: dict[tuple[str, str], list[tuple[FileRow, SymbolRow]]] = {}
 
     def lookup(
         self, scope: FileScope, name: str, position: int, wants: str = "any", *, reads: bool = True
@@ -66,6 +59,8 @@ class Names:
         for row in self._engine.beside(scope, name):
             if (found := self._engine.members.top(self._engine.scope(row.id), name, wants)) is not None:
                 return found, "qualified"
+        if scope.rules.outer_packages and (found := self._of_outer_package(scope, name, wants)) is not None:
+            return found, "qualified"
         if (value := self._imported_with_all(scope, name, position, wants)) is not None:
             return value, "import"
         if scope.rules.namespaces and (value := self._engine.namespaces.visible(scope, name, position)) is not None:
@@ -74,12 +69,27 @@ class Names:
             return found, "qualified"
         if scope.rules.flat and (value := self._of_imported_type(scope, name)) is not None:
             return value, "import"
-        if scope.rules.shares == "all":
-            tops = [(row, symbol) for row, symbol in self._engine.definitions_named(name)
-                    if row.language == scope.row.language and symbol.kind not in ("field",)]  # fmt: skip
-            if len({symbol.path for _, symbol in tops}) == 1:
-                return self.first_seen(scope, tops), "unique_name"
+        if scope.rules.shares == "all" and (tops := self._only_tops(scope.row.language, name)):
+            return self.first_seen(scope, tops), "unique_name"
         return None, "same_file"
+
+    def _of_outer_package(self, scope: FileScope, name: str, wants: str) -> Definition | None:
+        """What a package around the file's own defines, the innermost first."""
+        rows = {row.id: row for row, _ in self._engine.definitions_named(name)
+                if row.package and scope.row.package.startswith(f"{row.package}.")
+                and row.language == scope.row.language}  # fmt: skip
+        for row in sorted(rows.values(), key=lambda each: (-len(each.package), each.path)):
+            if (found := self._engine.members.top(self._engine.scope(row.id), name, wants)) is not None:
+                return found
+        return None
+
+    def _only_tops(self, language: str, name: str) -> list[tuple[FileRow, SymbolRow]]:
+        """The definitions of a name in a language where all of them have one path; else none."""
+        if (language, name) not in self._tops:
+            tops = [each for each in self._engine.definitions_named(name)
+                    if each[0].language == language and each[1].kind != "field"]  # fmt: skip
+            self._tops[language, name] = tops if len({symbol.path for _, symbol in tops}) == 1 else []
+        return self._tops[language, name]
 
     def _imported_with_all(self, scope: FileScope, name: str, position: int, wants: str) -> Value | None:
         """What has a name in the modules and types from which a file imports everything."""
@@ -97,8 +107,7 @@ class Names:
         return None
 
     def _unpackaged(self, scope: FileScope, name: str) -> Definition | None:
-        is_bare = scope.rules.shares == "package" and not scope.row.package
-        sees = scope.rules.global_functions or is_bare
+        sees = scope.rules.global_functions or (scope.rules.shares == "package" and not scope.row.package)
         return self._engine.package_paths.unpackaged(scope, name) if sees else None
 
     def _in_type(self, scope: FileScope, each: Import, name: str) -> Definition | None:
@@ -142,16 +151,7 @@ class Names:
     def first_seen(self, scope: FileScope, tops: list[tuple[FileRow, SymbolRow]]) -> Definition:
         """Of definitions of one path, that of a file which is imported, else the nearest by folders, else the first by
         its file's path: a copy of a library in `deps/` is not meant by the code beside it."""
-        if len(tops) > 1:
-            modules = [self._engine.modules.find(scope.row, each.module) for each in scope.all_imports]
-            seen = {file for module in modules if module is not None for file in module.files}
-
-            def order(top: tuple[FileRow, SymbolRow]) -> tuple[bool, int, str, int]:
-                row, symbol = top
-                return row.id not in seen, -len(commonpath([scope.row.path, row.path])), row.path, symbol.number
-
-            tops = sorted(tops, key=order)
-        return Definition(tops[0][0].id, tops[0][1].number)
+        return self._nearest.first(scope, tops) if len(tops) > 1 else Definition(tops[0][0].id, tops[0][1].number)
 
     def _innermost(
         self, scope: FileScope, name: str, position: int, wants: str, *, reads: bool
@@ -178,14 +178,14 @@ class Names:
         variables = [each for each in scope.variables(name) if wants == "any" or not scope.rules.splits_types
                      or (each.kind == "generic") == (wants == "type")]  # fmt: skip
         if any(each.position == position and (each.kind != "block" or found is None) for each in variables):
-            return self._filled(scope, name, [each for each in variables if each.position == position])
+            return self._local_or_fixture(scope, name, [each for each in variables if each.position == position])
         inner = [each for each in variables if each.span.holds(position) and self._has_begun(scope, each, position)]
         if inner:
             size = min(each.span.size for each in inner)
             if best is None or size < best[0]:
                 mine = [each for each in inner if each.span.size == size]
                 if not reads:
-                    return self._filled(scope, name, mine)
+                    return self._local_or_fixture(scope, name, mine)
                 return self._variable(scope, name, mine, position), "same_file"
         return found
 
@@ -196,7 +196,7 @@ class Names:
             return True
         return begins.search(scope.source.code, variable.position, position) is not None
 
-    def _filled(self, scope: FileScope, name: str, variables: list[Variable]) -> tuple[Value, Resolver]:
+    def _local_or_fixture(self, scope: FileScope, name: str, variables: list[Variable]) -> tuple[Value, Resolver]:
         """A local name, or the fixture that it is filled with."""
         if all(each.kind == "parameter" for each in variables):
             fixture = self._engine.fixtures.meant(scope, name, variables[0].position)
@@ -257,7 +257,7 @@ class Names:
         """A member of the type that is extended where it is made: `new Type { … }`, `object : Type { … }`."""
         braces, depth = scope.source.around(position, "{"), 0
         while braces is not None and depth < _MOST_BRACES:
-            head = _ANONYMOUS.search(scope.source.code, max(0, braces.start - _HEAD_WITHIN), braces.start)
+            head = scope.before_brace(braces.start)
             value = self._engine.types.value(scope, head[1], head.start(1)) if head else None
             found = self._engine.members.of(value, name) if isinstance(value, Instance) else None
             if isinstance(found, Definition):
@@ -290,16 +290,31 @@ class Names:
                 return value
         for each in scope.bindings.get(name, ()):
             if each.line == line and parts(each.type)[:1] not in scope.made_wrappers:
-                if self._is_variadic(scope, name, position):
+                if is_variadic(scope.source.code, name, position):
                     return Elements(each.type, scope.row.id, position)
                 value = self._engine.types.value(scope, each.type, position)
-                return self._enter(value) if _AS.search(scope.source.code, max(0, position - 20), position) else value
+                return (
+                    self._assigned.entered(value)
+                    if _AS.search(scope.source.code, max(0, position - 20), position)
+                    else value
+                )
         if told := local_type(scope, name, position):
             return self._engine.types.value(scope, told, position)
         fixture = self._engine.fixtures.meant(scope, name, position) if variable.kind == "parameter" else None
         if fixture is not None:
             return self._engine.fixtures.value(fixture)
+        if variable.kind == "parameter" and (method := caller_position(scope, name, position)) >= 0:
+            return self._closure_argument(scope, method)
+        if (typed := scope.compiled.typed) and (written := typed.match(scope.source.code, position + len(name))):
+            return self._engine.types.value(scope, written[1], position)
         return self.assigned_value(scope, name, position)
+
+    def _closure_argument(self, scope: FileScope, method: int) -> Value | None:
+        """What a method passes to the closure that it is given."""
+        value = self._engine.expressions.evaluate(scope, scope.source.receiver(method), method)
+        if isinstance(value, Elements):
+            return self._engine.expressions.element(value) if value.is_told else LOCAL
+        return value if isinstance(value, Instance) else LOCAL
 
     def _bound(self, scope: FileScope, name: str, parameter: Variable) -> Value | None:
         """What the types that a type parameter stands for have in common, where that is told."""
@@ -310,60 +325,9 @@ class Names:
             bound = further.search(code, position, min(parameter.span.end, position + _HEAD))
         return (self._engine.types.value(scope, bound[1], position) or LOCAL) if bound else LOCAL
 
-    def _is_variadic(self, scope: FileScope, name: str, position: int) -> bool:
-        code = scope.source.code
-        return code[position - 1 : position] == "*" or code[position + len(name) :][:5].lstrip().startswith("...")
-
-    def _enter(self, value: Value | None) -> Value | None:
-        """What `with` gives: what the context manager's entry returns, or what it was made to yield."""
-        if isinstance(value, Elements):
-            return self._engine.expressions.element(value)
-        if isinstance(value, Instance):
-            for name in ("__enter__", "__aenter__"):
-                if isinstance(found := self._engine.members.of_type(value.of, name), Definition):
-                    return self._engine.expressions.return_value(found, value.of) or value
-        return value
-
     def assigned_value(self, scope: FileScope, name: str, position: int) -> Value | None:
         """What a variable is assigned, or iterates over, where it is declared."""
-        code = scope.source.code
-        loop = _LOOP.match(code, position + len(name))
-        if loop is not None:
-            start = loop.end()
-            return self._engine.expressions.element(
-                self._engine.expressions.evaluate(scope, scope.source.expression(start), start)
-            )
-        brackets = scope.source.around(position, "{[")
-        if brackets is not None and (taken := _TAKEN.match(code, brackets.end)) is not None:
-            value = self._engine.expressions.evaluate(scope, scope.source.expression(taken.end()), taken.end())
-            return self._engine.expressions.attribute(value, name, is_called=False) if value is not None else LOCAL
-        match = _GIVEN.match(code, position + len(name))
-        wrapped = scope.compiled.wrapped
-        if match is None and wrapped is not None and wrapped.search(code, max(0, position - 40), position):
-            match = _UNWRAPPED.match(code, position + len(name))
-        if match is None and scope.rules.tuples:
-            return self._part(scope, position)
-        if match is None:
-            return LOCAL
-        start = matched(code, match.end()) if wrapped is not None else match.end()
-        steps = scope.source.expression(start)
-        value = self._engine.expressions.evaluate(scope, steps, start) if steps else LOCAL
-        # Which part of a tuple a name takes is not told by what all of it holds.
-        return LOCAL if isinstance(value, Elements) and is_part(code, position, match[0]) else value
-
-    def _part(self, scope: FileScope, position: int) -> Value | None:
-        """What a variable is given that is one of several in brackets: `let (a, b) = …`."""
-        code, brackets = scope.source.code, scope.source.around(position, "(")
-        given = _ASSIGNED.match(code, brackets.end + 1) if brackets is not None else None
-        if brackets is None or given is None or not _LET.search(code, max(0, brackets.start - 20), brackets.start):
-            return LOCAL
-        steps = scope.source.expression(given.end())
-        value = self._engine.expressions.evaluate(scope, steps, given.end()) if steps else None
-        number = len(split(code[brackets.start + 1 : position] + "_", ",")) - 1
-        if not isinstance(value, TupleValue) or number >= len(value.types):
-            return LOCAL
-        home = self._engine.scope(value.file)
-        return self._engine.types.value(home, value.types[number], value.position, value.me) or LOCAL
+        return self._assigned.value(scope, name, position)
 
     def me(self, scope: FileScope, position: int) -> Definition | None:
         """The type whose method a position is in."""

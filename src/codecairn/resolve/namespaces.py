@@ -13,7 +13,7 @@ from codecairn.parse.kinds import HOLDERS
 from codecairn.parse.language import family
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
-from codecairn.resolve.values import OUTSIDE, Definition, Namespace, Value
+from codecairn.resolve.values import OUTSIDE_PATH, Definition, Namespace, Value, by_key
 from codecairn.store.file_version import SymbolRow
 from codecairn.store.view import FileRow
 
@@ -25,42 +25,51 @@ _IMPORTS_ITSELF = re.compile(r"\bimport\s+(?:unquote\()?__MODULE__")
 class Namespaces:
     def __init__(self, engine: Questions) -> None:
         self._engine = engine
+        self._owned: dict[tuple[str, str], dict[_Path, list[_Candidate]]] = {}
+        self._visible: dict[tuple[int, str, _Path], Value | None] = {}
 
     def member(self, namespace: Namespace, name: str) -> Value | None:
         """What a name in a namespace means; a namespace where nothing has the name, Outside in a library's."""
         scope, path = self._engine.scope(namespace.file), namespace.path
-        found = self._candidates(scope, name)
-        fitting = self._in_sight(scope, found, path) if scope.rules.closed else [
-            each for each in found if _fits(_owner(each), path)
+        owned = self._by_owner(scope, name)
+        fitting = self._in_sight(scope, owned, path) if scope.rules.closed else [
+            each for owner, those in owned.items() if _fits(owner, path) for each in those
         ]  # fmt: skip
-        exact = [each for each in fitting if _owner(each) == path] or fitting
+        exact = (owned.get(path) if fitting else None) or fitting
         if not exact and path[0] not in scope.rules.libraries and self._is_opened(path[-1]):
-            exact = [each for each in found if not _owner(each)]
+            exact = owned.get((), [])
         if exact:
             return self._one(scope, exact)
         if scope.rules.closed and not self._is_own((*path, name)) and not self._is_own(path):
-            return OUTSIDE
-        return OUTSIDE if path[0] in scope.rules.libraries else Namespace((*path, name), scope.row.id)
+            return OUTSIDE_PATH
+        return OUTSIDE_PATH if path[0] in scope.rules.libraries else Namespace((*path, name), scope.row.id)
 
-    def _in_sight(self, scope: FileScope, found: list[_Candidate], path: _Path) -> list[_Candidate]:
+    def _in_sight(self, scope: FileScope, owned: dict[_Path, list[_Candidate]], path: _Path) -> list[_Candidate]:
         """Those of a path that is whole, or begins inside a namespace which the same file writes."""
         around = {parts(symbol.path) for symbol in scope.symbols if symbol.kind == "module"}
         paths = {path, *((*outer, *path) for outer in around), *((*outer[:-1], *path) for outer in around)}
-        return [each for each in found if _owner(each) in paths]
+        return [each for owner, those in owned.items() if owner in paths for each in those]
 
     def visible(self, scope: FileScope, name: str, position: int) -> Value | None:
         """What a bare name means by the namespaces around it, innermost first, then by those that are used."""
-        found = self._candidates(scope, name)
-        around = self._around(scope, position)
+        key = (scope.row.id, name, self._around(scope, position))
+        if key in self._visible:
+            return self._visible[key]
+        value = self._find_visible(scope, name, key[2])
+        if value is not None or not self._engine.is_waiting:  # else more may be found from elsewhere
+            self._visible[key] = value
+        return value
+
+    def _find_visible(self, scope: FileScope, name: str, around: _Path) -> Value | None:
+        owned = self._by_owner(scope, name)
         for depth in range(len(around), -1, -1):
-            here = [each for each in found if _owner(each) == around[:depth]]
-            if here:
-                return self._one(scope, here)
-        used = [parts(each.module) for each in scope.wildcards if not scope.hides(each, name)]
-        seen = [each for each in found if any(_fits(_owner(each), path) for path in used)]
+            if around[:depth] in owned:
+                return self._one(scope, owned[around[:depth]])
+        used = [parts(each.module) for each in scope.wildcards if not scope.hides(each, name)] if owned else []
+        seen = [each for owner, those in owned.items() if any(_fits(owner, path) for path in used) for each in those]
         if seen or not scope.rules.closed:
             return self._one(scope, seen) if seen else None
-        return self._through_uses(scope, name) if found else None
+        return self._through_uses(scope, name) if owned else None
 
     def _through_uses(self, scope: FileScope, name: str) -> Value | None:
         """What a module that is used as a whole imports for those that use it."""
@@ -72,7 +81,8 @@ class Namespaces:
                 used = [parts(wildcard.module) for wildcard in other.wildcards]
                 if _IMPORTS_ITSELF.search(other.source.code):
                     used.append(parts(each.module))
-                seen = [found for found in self._candidates(scope, name) if _owner(found) in used]
+                owned = self._by_owner(scope, name)
+                seen = [found for owner, those in owned.items() if owner in used for found in those]
                 named = (self._engine.members.import_value(other, own) for own in other.imports.get(name, ()))
                 value = self._one(scope, seen) if seen else next(named, None)
                 if value is not None:
@@ -102,9 +112,13 @@ class Namespaces:
         """Whether the project opens a namespace that a path may mean."""
         return any(_fits(parts(symbol.path), path) for _, symbol in self._engine.definitions_named(path[-1]))
 
-    def _candidates(self, scope: FileScope, name: str) -> list[_Candidate]:
+    def _by_owner(self, scope: FileScope, name: str) -> dict[_Path, list[_Candidate]]:
+        """The definitions of a name in a language and its kin, by the path that each is a member of."""
         kin = family(scope.row.language)
-        return [each for each in self._engine.definitions_named(name) if family(each[0].language) == kin]
+        if (kin, name) not in self._owned:
+            named = (each for each in self._engine.definitions_named(name) if family(each[0].language) == kin)
+            self._owned[kin, name] = by_key(named, _owner)
+        return self._owned[kin, name]
 
     def _one(self, scope: FileScope, found: list[_Candidate]) -> Value | None:
         """The definition that all of some are, or the namespace that they open."""

@@ -45,6 +45,15 @@ class Manifests:
             for place in _inside(package, module[len(name) :].strip("/")):
                 yield posixpath.join(home, place)
 
+    def entries(self, folder: str) -> Iterator[str]:
+        """Where what a package gives may begin, from its folder."""
+        package = next((package for home, package in self.packages.values() if home == folder), None)
+        return _inside(package, "") if package is not None else iter(())
+
+    def has_package(self, module: str) -> bool:
+        """Whether a module is in a package of the repository, or a path that a configuration maps."""
+        return any(each in self.packages for each in _prefixes(module))
+
     def _map_path(self, folder: str, module: str) -> Iterator[str]:
         config = self._config(folder)
         base, paths = self._paths(config, 0) if config else ("", {})

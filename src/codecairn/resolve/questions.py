@@ -77,6 +77,11 @@ class FixtureLookup(Protocol):
     def value(self, fixture: Definition) -> Value | None: ...
 
 
+class ExtensionLookup(Protocol):
+    def called(self, scope: FileScope, steps: list[ExpressionStep], number: int, value: Value) -> Definition | None: ...
+    def meant(self, scope: FileScope, name: str, value: Value | None) -> tuple[Definition, Resolver] | None: ...
+
+
 class PackagePathLookup(Protocol):
     def value(self, scope: FileScope, name: str, wants: str = "any") -> Value | None: ...
     def unpackaged(self, scope: FileScope, name: str, *, is_global: bool = False) -> Definition | None: ...
@@ -105,6 +110,7 @@ class ExpressionLookup(Protocol):
     def evaluate(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Value | None: ...
     def read(self, value: Value | None) -> Value | None: ...
     def attribute(self, value: Value, name: str, *, is_called: bool) -> Value | None: ...
+    def maker(self, value: Value, name: str) -> Value | None: ...
     def inside(self, definition: Definition) -> int: ...
     def call_result(self, value: Value | None) -> Value | None: ...
     def return_value(self, definition: Definition, me: Definition | None) -> Value | None: ...
@@ -116,6 +122,7 @@ class Questions:
     namespaces: NamespaceLookup
     package_paths: PackagePathLookup
     fixtures: FixtureLookup
+    extension_methods: ExtensionLookup
     types: TypeLookup
     members: MemberLookup
     expressions: ExpressionLookup
@@ -172,8 +179,16 @@ class Questions:
         value = self.once(question, answer)
         return self.known.keep(question, value) if question in self._answers else value
 
-    def once_apart(self, question: object, answer: Callable[[], _Answer]) -> _Answer | None:
-        """The same for a question whose answer is the same whatever else waits, others of its kind excepted."""
+    def once_apart(self, question: IndependentQuestion, answer: Callable[[], _Answer]) -> _Answer | None:
+        """The same for a question whose answer is the same whatever else waits, others of its kind excepted; later
+        questions of the generation can use it too."""
+        found: _Answer | None = self.known.answer(question, ASKED_FIRST)
+        if found is not ASKED_FIRST:
+            return found
+        value = self._ask_apart(question, answer)
+        return self.known.keep(question, value) if question in self._answers else value
+
+    def _ask_apart(self, question: IndependentQuestion, answer: Callable[[], _Answer]) -> _Answer | None:
         others: dict[object, int] = {
             each: at for each, at in self._waiting.items() if isinstance(each, IndependentQuestion)
         }
@@ -208,6 +223,8 @@ class Questions:
     def beside(self, scope: FileScope, name: str) -> list[FileRow]:
         """Of the files whose top-level names are seen in a file without an import, those that define a name, in their
         order."""
+        if scope.rules.shares not in ("folder", "package"):
+            return []
         rows = {row.id: row for row, _ in self.definitions_named(name) if self.modules.is_beside(scope.row, row)}
         if len(rows) < 2:
             return list(rows.values())

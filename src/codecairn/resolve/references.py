@@ -124,13 +124,31 @@ def _group(engine: Engine, target: Definition) -> set[Definition]:
 def _overloads(engine: Engine, target: Definition) -> set[Definition]:
     scope, symbol = engine.scope(target.file), engine.symbol(target)
     block = scope.block(symbol) if scope.rules.scopes == "braces" and symbol.parent < 0 else None
+    return (
+        {
+            Definition(target.file, each.number)
+            for each in scope.symbols_by_name[symbol.name]
+            if each.path == symbol.path
+            and _is_one(scope, each.kind, symbol.kind)
+            and (block is None or scope.block(each) == block)
+        }
+        | {target}
+        | parts_of(engine, target)
+    )
+
+
+def parts_of(engine: Engine, target: Definition) -> set[Definition]:
+    """The parts of a type that is written in several places, each of which says so."""
+    row, symbol, compiled = engine.known.rows[target.file], engine.symbol(target), engine.scope(target.file).compiled
+    if symbol.kind not in TYPES or compiled.partial is None or compiled.partial.search(symbol.signature) is None:
+        return set()
     return {
-        Definition(target.file, each.number)
-        for each in scope.symbols_by_name[symbol.name]
-        if each.path == symbol.path
-        and _is_one(scope, each.kind, symbol.kind)
-        and (block is None or scope.block(each) == block)
-    } | {target}
+        Definition(other.id, each.number)
+        for other, each in engine.definitions_named(symbol.name)
+        if (other.language, other.package, each.path, each.kind)
+        == (row.language, row.package, symbol.path, symbol.kind)
+        and compiled.partial.search(each.signature)
+    }
 
 
 def _namesakes(engine: Engine, target: Definition) -> set[Definition]:

@@ -5,10 +5,21 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from codecairn.parse.language import languages
 from codecairn.parse.name_rules import NameRules
 from codecairn.resolve.source import MARK
+
+_NAME = "(?P<n>NAME)"
+
+
+class DeclaringPattern(NamedTuple):
+    """An expression for the declaration of a name, and the part of it that follows the name: most uses fail that
+    already, and it is tried at the name alone, not at each letter before it."""
+
+    whole: re.Pattern[str]
+    after: re.Pattern[str]
 
 
 @dataclass(frozen=True)
@@ -25,19 +36,27 @@ class CompiledRules:
     hidden: re.Pattern[str] | None
     wrapped: re.Pattern[str] | None
     begins: re.Pattern[str] | None
+    typed: re.Pattern[str] | None
     bounds: re.Pattern[str]
     narrowing: re.Pattern[str] | None
     returned: re.Pattern[str] | None
     fixture: re.Pattern[str] | None
+    extended: re.Pattern[str] | None
+    partial: re.Pattern[str] | None
     library_members: frozenset[str]
     before_quoted: re.Pattern[str]
     doc_result: re.Pattern[str] | None
     doc_type: re.Pattern[str] | None
-    blocks: tuple[re.Pattern[str], ...]
-    parameters: tuple[re.Pattern[str], ...]
-    taken_apart: tuple[re.Pattern[str], ...]
-    expressions: tuple[re.Pattern[str], ...]
-    generics: tuple[re.Pattern[str], ...]
+    blocks: tuple[DeclaringPattern, ...]
+    parameters: tuple[DeclaringPattern, ...]
+    taken_apart: tuple[DeclaringPattern, ...]
+    expressions: tuple[DeclaringPattern, ...]
+    generics: tuple[DeclaringPattern, ...]
+
+    def extended_type(self, signature: str) -> str:
+        """The type of what a function is called on, where that is its first argument; else nothing."""
+        head = self.extended.search(signature) if self.extended is not None else None
+        return head[1] if head is not None else ""
 
 
 @cache
@@ -57,10 +76,13 @@ def rules_of(language: str) -> CompiledRules:
         hidden=_compile_given(rules.hidden),
         wrapped=_compile_given(rules.wrapped),
         begins=_compile_given(rules.begins),
+        typed=_compile_given(rules.typed),
         bounds=re.compile(rules.bounds),
         narrowing=_compile_given(rules.narrowing),
         returned=re.compile(rules.returned, re.MULTILINE) if rules.returned else None,
         fixture=_compile_given(rules.fixture),
+        extended=_compile_given(rules.extended),
+        partial=_compile_given(rules.partial),
         library_members=frozenset(rules.library_members.split()),
         before_quoted=re.compile(f"(?:{rules.quoted})$"),
         doc_result=_compile_given(rules.doc_result),
@@ -77,5 +99,10 @@ def _compile_given(pattern: str) -> re.Pattern[str] | None:
     return re.compile(pattern) if pattern else None
 
 
-def _compile_marked(patterns: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(each.replace("NAME", f"{MARK}+"), re.MULTILINE) for each in patterns)
+def _compile_marked(patterns: tuple[str, ...]) -> tuple[DeclaringPattern, ...]:
+    return tuple(map(_declaring, patterns))
+
+
+def _declaring(pattern: str) -> DeclaringPattern:
+    whole = re.compile(pattern.replace("NAME", f"{MARK}+"), re.MULTILINE)
+    return DeclaringPattern(whole, re.compile(pattern.partition(_NAME)[2], re.MULTILINE))

@@ -1,4 +1,5 @@
-"""Definitions that are one to a reader: a declaration and its definition, an interface's member and what implements it.
+"""Definitions that are one to a reader: a declaration and its definition, an interface's member and what implements it,
+the parts of a type.
 
 A declaration is what a header or a stub says of something that is defined elsewhere. It belongs to the definition of
 its name in the file of its own name, else to the only one of its signature, its folder or at all that may be seen from
@@ -15,7 +16,7 @@ from dataclasses import replace
 from codecairn.parse.kinds import CALLABLE
 from codecairn.parse.language import family
 from codecairn.resolve.engine import Engine
-from codecairn.resolve.references import Reference, ReferenceSet, references_to
+from codecairn.resolve.references import Reference, ReferenceSet, parts_of, references_to
 from codecairn.resolve.rules import rules_of
 from codecairn.resolve.values import VARIABLES, Definition
 from codecairn.store.file_version import SymbolRow
@@ -34,6 +35,8 @@ def definition_of(candidate: Candidate) -> Definition:
 
 def group_one(engine: Engine, found: list[Candidate]) -> list[list[Candidate]]:
     """Candidates in groups of those that are one, in their order."""
+    if len(found) == 1:
+        return [found]
     group_of = {definition_of(each): [each] for each in found}
     for one, other in _pairs(engine, found):
         first, second = group_of[one], group_of[other]
@@ -135,6 +138,7 @@ def _pairs(engine: Engine, found: list[Candidate]) -> Iterator[tuple[Definition,
             yield definition_of(defined), definition_of(each)
     known = {definition_of(each) for each in found}
     for each in found:
+        yield from ((definition_of(each), part) for part in parts_of(engine, definition_of(each)) & known)
         for above in _interfaces(engine, each):
             if above in known and above != definition_of(each):
                 yield above, definition_of(each)

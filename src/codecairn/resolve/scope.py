@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.resolve.rules import DeclaringPattern
 from codecairn.resolve.source import Span
 from codecairn.resolve.symbol_scope import SymbolScope, after_space
 from codecairn.store.file_version import LinkTable, SymbolRow
@@ -19,7 +20,19 @@ _CONTROL = re.compile(r"\b(?:if|for|while|switch|return|with|in|else|await|typeo
 _QUOTED_BEFORE = re.compile(r"([\"'])(?:[\w. |,\[\]]*[. |,\[\]])?$")
 _QUOTED_AFTER = re.compile(r"(?!\w)[\w. |,\[\]]*([\"'])")
 _QUOTED_WITHIN = 120
-_BODY = re.compile(r"\s*(?:\??:[^={;]*?)?\s*(?:=>|\{|->)")
+_USED_AS_VALUE = (".", "(", ")", "[", "]", ",", ";")
+"""What follows a name that is used, and never one that labels a value."""
+_ANONYMOUS = re.compile(
+    r"\b(?:new|object\s*:)\s+([A-Z][\w.]*)(?:[<\[][^{};]*[>\]])?\s*(?:\([^{};]*\))?\s*(?:with\s[^{};]*)?$"
+)
+_HEAD_WITHIN = 200
+_AFTER_WITHIN = 2_000
+"""Bytes behind a name in which the rest of its declaration stands, on however many lines."""
+_BODY = re.compile(
+    r"\s*(?:(?:throws\s+[\w.]+(?:\s*,\s*[\w.]+)*|const|noexcept|override|final|async|throws|rethrows)\b\s*)*"
+    r"(?:\??:[^={;]*?)?\s*(?:=>|\{|->)"
+)
+"""What may stand between parameters and a body."""
 
 
 class Variable(NamedTuple):
@@ -34,6 +47,7 @@ class FileScope(SymbolScope):
     def __init__(self, row: FileRow, symbols: list[SymbolRow], links: LinkTable, text: str) -> None:
         super().__init__(row, symbols, links, text)
         self._variables: dict[str, list[Variable]] = {}
+        self._heads: dict[int, re.Match[str] | None] = {}
 
     def variables(self, name: str) -> list[Variable]:
         if name not in self._variables:
@@ -47,15 +61,32 @@ class FileScope(SymbolScope):
         places = self.source.declarable(name)
         if not places:
             return []
-        text, begins = self.source.mark(places, len(name), self.rules.reach)
-        kinds: tuple[tuple[tuple[re.Pattern[str], ...], Callable[[int], Variable | None]], ...] = (
+        kinds: tuple[tuple[tuple[DeclaringPattern, ...], Callable[[int], Variable | None]], ...] = (
             (compiled.blocks, self._block), (compiled.parameters, self._parameter),
             (compiled.taken_apart, self._from_pattern), (compiled.expressions, self._expression),
             (compiled.generics, self._generic),
         )  # fmt: skip
-        found = [declared(_origin(begins, at)) for patterns, declared in kinds for at in _positions(patterns, text)]
+        found = [
+            declared(at)
+            for patterns, declared in kinds
+            for pattern in patterns
+            for at in self._declarations(pattern, places, len(name))
+        ]
         fields = self._field_lines(name) if self.rules.implicit_members else ()
         return [each for each in found if each and each.span.size and self.source.line_of(each.position) not in fields]
+
+    def _declarations(self, pattern: DeclaringPattern, places: list[int], length: int) -> Iterator[int]:
+        """Those of some places of a word where an expression has it declared."""
+        code = self.source.code
+        near = [at for at in places if pattern.after.match(code, at + length, at + length + _AFTER_WITHIN)]
+        text, begins = self.source.mark(near, length, self.rules.reach) if near else ("", [])
+        return (_origin(begins, match.start("n")) for match in pattern.whole.finditer(text))
+
+    def before_brace(self, brace: int) -> re.Match[str] | None:
+        """What is extended where it is made, in the body that opens here: `new Type { … }`."""
+        if brace not in self._heads:
+            self._heads[brace] = _ANONYMOUS.search(self.source.code, max(0, brace - _HEAD_WITHIN), brace)
+        return self._heads[brace]
 
     def _field_lines(self, name: str) -> set[int]:
         """Where a type declares fields of a name: as a variable does, and they are none."""
@@ -192,7 +223,10 @@ class FileScope(SymbolScope):
 
     def is_key(self, name: str, position: int) -> bool:
         """Whether a name only labels a value here."""
-        code, end = self.source.code, position + len(name)
+        end = position + len(name)
+        if self.source.text.startswith(_USED_AS_VALUE, end):  # most uses, and no need to blank the file's strings
+            return False
+        code = self.source.code
         if self.compiled.keys.match(code, end) is None:
             return False
         brackets = self.source.around(position)
@@ -205,10 +239,6 @@ class FileScope(SymbolScope):
 def _origin(begins: list[tuple[int, int]], at: int) -> int:
     joined, start = begins[bisect_right(begins, (at, sys.maxsize)) - 1]
     return start + at - joined
-
-
-def _positions(patterns: tuple[re.Pattern[str], ...], text: str) -> Iterator[int]:
-    return (match.start("n") for pattern in patterns for match in pattern.finditer(text))
 
 
 def _after_word(code: str, at: int) -> int:

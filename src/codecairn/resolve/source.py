@@ -4,6 +4,7 @@ before a dot taken apart. One character for each byte, so that a site's column i
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
 from functools import cached_property
 from itertools import accumulate
@@ -66,12 +67,12 @@ class SourceText:
         self._word = words
         self._separators = separators
         self._sigils = sigils
-        self._joints = ".?!" if "." in separators else "?!"
+        self._joints = "?!" + "".join(each for each in separators if each in ".:")
         self._ends = ends
 
     @cached_property
-    def starts(self) -> list[int]:
-        return list(accumulate((len(line) + 1 for line in self.text.split("\n")[:-1]), initial=0))
+    def starts(self) -> array[int]:
+        return array("i", accumulate((len(line) + 1 for line in self.text.split("\n")[:-1]), initial=0))
 
     @cached_property
     def code(self) -> str:
@@ -79,9 +80,9 @@ class SourceText:
         return self._opaque.sub(_blank_inside, self.text)
 
     @cached_property
-    def _pairs(self) -> tuple[list[int], list[int], list[int]]:
+    def _pairs(self) -> tuple[array[int], array[int], array[int]]:
         """Where brackets open, where each closes, and which one is around each."""
-        opens, closes, around, stack = list[int](), list[int](), list[int](), list[int]()
+        opens, closes, around, stack = array("i"), array("i"), array("i"), list[int]()
         code, end = self.code, len(self.code)
         for match in _BRACKET.finditer(code):
             bracket, at = match[0], match.start()
@@ -161,7 +162,11 @@ class SourceText:
         start = self.text.rfind("\n", 0, at) + 1
         end = self.text.find("\n", at)
         parts = _INTERPOLATED.finditer(self.text, start, end if end >= 0 else len(self.text))
-        return any(part.start() < at < part.end() for part in parts)
+        return any(part.start() < at < part.end() and not self._is_quoted(part.start(), at) for part in parts)
+
+    def _is_quoted(self, start: int, at: int) -> bool:
+        """Whether a string that begins between two places of a line is still open at the second."""
+        return self.text.count('"', start, at) % 2 == 1
 
     def declarable(self, name: str) -> list[int]:
         """Where a whole word stands and may be declared: not as a member, nor with its own member, call or index."""
@@ -277,7 +282,7 @@ class SourceText:
                 at += 1
             elif text.startswith(("->", "::"), at):
                 at += 2
-            elif here == "." and "." in self._separators:
+            elif here in ".:" and here in self._separators:
                 at += 1
             elif here in "([{":
                 closing = closing_bracket(text, at, end)
@@ -367,6 +372,10 @@ _REST = re.compile(r"[ \t]*(\n|\r|;|,|\)|\]|\}|:|\{|//|#|$|or\b|if\b|\|\||\?\?|a
 
 def _blank_inside(match: re.Match[str]) -> str:
     text = match[0]
+    if match.re.groupindex.get("inside") and match["inside"] is not None:
+        start, end = match.span("inside")
+        start, end = start - match.start(), end - match.start()
+        return f"{text[:start]}{_blank(text[start:end])}{text[end:]}"
     if len(text) >= 2 and text[-1] in "\"'`" and text[0] not in "/#-":
         return f"{text[0]}{_blank(text[1:-1])}{text[-1]}"
     return _blank(text)

@@ -147,7 +147,8 @@ class SymbolScope:
     def returned(self) -> str:
         """The name that the file gives to who imports it."""
         found = self.compiled.returned.findall(self.source.code) if self.compiled.returned is not None else []
-        return found[-1] if found else ""
+        last = found[-1] if found else ""
+        return last if isinstance(last, str) else next(filter(None, last), "")
 
     @cached_property
     def tests(self) -> dict[str, list[tuple[int, str]]]:

@@ -10,6 +10,7 @@ from codecairn.resolve.brackets import split
 from codecairn.resolve.documented import variable_type
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
+from codecairn.resolve.spelt_paths import SpeltPaths
 from codecairn.resolve.values import (
     UNTOLD,
     VARIABLES,
@@ -33,12 +34,14 @@ from codecairn.store.file_version import SymbolRow
 _READY = Outside | Instance | Elements | Shape | Either | ModuleFiles | TupleValue
 _NOTHING = frozenset({"None", "null", "undefined", "void", "never", "unknown", "any", "nil", ""})
 _BEFORE_A_TYPE = re.compile(r"^(?:(?:'\w+|readonly|const|mut|dyn|impl|keyof|final|unique)\s+)+")
+_PAIR = 2
 _OWN = frozenset({"Self", "this", "$this", "self", "t.Self", "te.Self", "typing.Self", "static"})
 
 
 class Types:
     def __init__(self, engine: Questions) -> None:
         self._engine = engine
+        self._paths = SpeltPaths(engine)
 
     def type_of(self, definition: Definition, me: Definition | None = None) -> Value | None:
         """What a variable or a field holds."""
@@ -96,14 +99,12 @@ class Types:
     def _one_type(self, scope: FileScope, text: str, position: int, me: Definition | None) -> Value | None:
         text = text.strip().strip("\"'").lstrip("*&?").strip()
         text = _BEFORE_A_TYPE.sub("", text)
-        if text in _NOTHING:
+        if text in _NOTHING or last_part(text) == "Any":
             return None
         if text == scope.rules.itself or text in _OWN:
             return self._own_type(scope, text, position, me)
-        if (elements := _elements(text, scope.rules.values)) is not None:
-            return Elements(elements, scope.row.id, position, me)
-        if scope.rules.tuples and text.startswith("(") and len(inner := _arguments(text[1:].rpartition(")")[0])) > 1:
-            return TupleValue(tuple(inner), scope.row.id, position, me)
+        if (several := self._several(scope, text, position, me)) is not None:
+            return several
         if text.startswith("(") and "=>" not in text:
             inner = _arguments(text[1:].rpartition(")")[0])
             return self._one_type(scope, inner[0].split(" ")[-1], position, me) if inner else None
@@ -123,10 +124,26 @@ class Types:
             return value.of if isinstance(value, Instance) else value
         if arguments and last == "Callable":
             return FunctionValue(arguments[-1], scope.row.id, position, me)
-        value = self._type_by_name(scope, base, position, me)
+        value = self._type_by_name(scope, base, position, me) or self._library_type(scope, last)
         if arguments and isinstance(value, Outside):
-            return Elements(arguments[-1], scope.row.id, position, me)
+            return Elements(arguments[-1], scope.row.id, position, me, value.is_told)
         return value
+
+    def _several(
+        self, scope: FileScope, text: str, position: int, me: Definition | None
+    ) -> TupleValue | Elements | None:  # fmt: skip
+        """A value that holds others, in places of their own or as a container does."""
+        if (parts := _tuple_parts(text)) is not None:
+            return TupleValue(parts, scope.row.id, position, me)
+        if (elements := _elements(text, scope.rules.values)) is not None:
+            return Elements(elements, scope.row.id, position, me, key=_key(text))
+        inner = _arguments(text[1:].rpartition(")")[0]) if scope.rules.tuples and text.startswith("(") else []
+        return TupleValue(tuple(inner), scope.row.id, position, me) if len(inner) > 1 else None
+
+    def _library_type(self, scope: FileScope, name: str) -> Value | None:
+        """A type that the project does not define, by its name: what is called on it may be an extension."""
+        is_foreign = scope.rules.extended and name.isidentifier() and not self._engine.definitions_named(name)
+        return Outside(is_told=False, name=name) if is_foreign else None
 
     def _own_type(self, scope: FileScope, text: str, position: int, me: Definition | None) -> Value | None:
         if text == scope.rules.itself:
@@ -141,27 +158,21 @@ class Types:
         steps = scope.source.steps(base, 0, len(base))
         if not steps or any(step.kind not in ("name", "call") for step in steps):
             return None
-        first = steps[0].text
-        value: Value | None
-        if first in scope.rules.selves | scope.rules.classes | scope.rules.supers:
-            mine = me or self._engine.names.me(scope, position)
-            value = None if mine is None else Parent(mine) if first in scope.rules.supers else Instance(mine)
-            if first in scope.rules.classes and mine is not None:
-                value = mine
-        elif len(steps) == 1 and me is not None and (given := self._argument(scope, first, position, me)) is not None:
+        first, begin = steps[0].text, 1
+        given = self._argument(scope, first, position, me) if len(steps) == 1 and me is not None else None
+        if given is not None:
             return given
-        else:
-            value, _ = self._engine.names.lookup(
-                scope, first, position, "value" if as_value or len(steps) > 1 else "type"
-            )
-            if value is None and scope.rules.splits_types:
-                value, _ = self._engine.names.lookup(scope, first, position, "any")
-            if value is None and scope.rules.namespaces and len(steps) > 1:
-                value = Namespace((first,), scope.row.id)
-        for step in steps[1:]:
+        is_path = len(steps) > 1 and scope.rules.imports == "crate"
+        wants = "function" if is_path else "value" if as_value or len(steps) > 1 else "type"
+        value = self._beginning(scope, first, position, me, wants)
+        if value is None and scope.rules.namespaces and len(steps) > 1:
+            value = Namespace((first,), scope.row.id)
+        if value is None and scope.rules.imports == "crate" and len(steps) > 1:
+            value, begin = self._paths.of_crate(scope, [step.text for step in steps[:-1]], position)
+        for step in steps[begin:]:
             if value is None or isinstance(value, Local):
                 return None
-            if isinstance(value, Outside):
+            if isinstance(value, Outside) and not scope.rules.extended:
                 break
             if isinstance(value, Parent) and step.kind == "call":
                 continue
@@ -169,11 +180,26 @@ class Types:
             value = (
                 self._engine.expressions.call_result(value)
                 if step.kind == "call"
-                else self._step_into(value, step.text, is_last, as_value)
+                else self._step_into(scope, value, step.text, is_last, as_value)
             )
         if isinstance(value, Outside):
-            return value if steps[-1].text[:1].isupper() and value.is_told else UNTOLD
+            name = steps[-1].text
+            return Outside(name=name) if name[:1].isupper() and value.is_told else UNTOLD
         return self._instance(value) if not as_value else self._engine.expressions.read(value)
+
+    def _beginning(
+        self, scope: FileScope, first: str, position: int, me: Definition | None, wants: str
+    ) -> Value | None:  # fmt: skip
+        """What the first part of a type's path stands for."""
+        if first in scope.rules.selves | scope.rules.classes | scope.rules.supers:
+            mine = me or self._engine.names.me(scope, position)
+            if mine is None or first in scope.rules.classes:
+                return mine
+            return Parent(mine) if first in scope.rules.supers else Instance(mine)
+        value, _ = self._engine.names.lookup(scope, first, position, wants)
+        if value is None and scope.rules.splits_types:
+            value, _ = self._engine.names.lookup(scope, first, position, "any")
+        return value
 
     def _argument(self, scope: FileScope, name: str, position: int, me: Definition) -> Value | None:
         """What a type below gives for a type parameter of the type whose member is read."""
@@ -226,20 +252,27 @@ class Types:
             return found
         return None
 
-    def _step_into(self, value: Value, name: str, is_last: bool, as_value: bool) -> Value | None:
+    def _step_into(self, scope: FileScope, value: Value, name: str, is_last: bool, as_value: bool) -> Value | None:
         if isinstance(value, Definition) and self._engine.symbol(value).kind in VARIABLES:
             value = self.type_of(value) or value
+        if isinstance(value, Outside) and scope.rules.extended:
+            extension = self._engine.extension_methods.meant(scope, name, value)
+            return extension[0] if extension is not None else Outside(value.is_told)
         if isinstance(value, Elements | Instance):
             return self._engine.expressions.attribute(value, name, is_called=False)
-        return self._engine.members.of(
-            value, name, "type" if is_last and not as_value else "any"
-        ) or self._engine.members.of(value, name)
+        return (
+            self._engine.members.of(value, name, "type" if is_last and not as_value else "any")
+            or self._engine.members.of(value, name)
+            or self._engine.expressions.maker(value, name)
+        )
 
     def _instance(self, value: Value | None) -> Value | None:
         """A value of a named type, or what a called function gives."""
         if not isinstance(value, Definition):
             if isinstance(value, FunctionValue):
                 return self._engine.expressions.call_result(value)
+            if isinstance(value, ModuleFiles) and value.files and self._engine.scope(value.files[0]).rules.copies:
+                return None  # the file gives a function without a name
             return value if isinstance(value, _READY) else None
         symbol = self._engine.symbol(value)
         if symbol.kind == "type":
@@ -278,6 +311,21 @@ def _arguments(text: str) -> list[str]:
 def _generic(text: str) -> tuple[str, list[str]]:
     match = re.match(r"([\w$.:\\]+(?:\(\))?)\s*[<\[](.*)[>\]]$", text, re.DOTALL)
     return (match[1], [each for each in _arguments(match[2]) if not each.startswith("'")]) if match else (text, [])
+
+
+def _key(text: str) -> str:
+    """What the keys of a container type are, as it is written: of `dict[str, Book]` the first."""
+    if (keys := re.match(r"map\[([^\]]+)\]", text)) is not None:
+        return keys[1]
+    arguments = _generic(text)[1]
+    return arguments[0] if len(arguments) == _PAIR else ""
+
+
+def _tuple_parts(text: str) -> tuple[str, ...] | None:
+    """The types of the parts, where a tuple has a type for each: `tuple[int, str]`."""
+    base, arguments = _generic(text)
+    is_tuple = last_part(base) in ("tuple", "Tuple") and len(arguments) > 1
+    return tuple(arguments) if is_tuple and arguments[-1] != "..." else None
 
 
 def _elements(text: str, containers: frozenset[str]) -> str | None:

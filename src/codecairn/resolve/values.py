@@ -64,6 +64,10 @@ class Elements:
     file: int
     position: int
     me: Definition | None = None
+    is_told: bool = True
+    """False for what a member of such a container gives, of which nothing else is known."""
+    key: str = ""
+    """The type of its keys, where it has some."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,10 @@ class Outside:
     which nothing tells what it is."""
 
     is_told: bool = True
+    is_path: bool = False
+    """Whether it is a module or a type, and no value."""
+    name: str = ""
+    """Of the type that it is or is a value of, where that is known."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +140,7 @@ Value = (
 )
 VARIABLES = frozenset({"var", "const", "field"})
 OUTSIDE = Outside()
+OUTSIDE_PATH = Outside(is_path=True)
 UNTOLD = Outside(is_told=False)
 LOCAL = Local()
 

@@ -5,12 +5,13 @@
 A worker is an ordinary server with an index of its own opened, so calls of different workers do not share an
 interpreter; the lock of the index lets one of them write at a time. Whatever belongs together goes to one worker: the
 requests of a session, since its state lives there, and those of a caller without a session, since limits are counted
-there. Workers take nobody's word but the front's, which they know by a secret made at each start. A worker that ends is
-started anew; its sessions are gone, and the protocol has their clients begin again.
+there. All pages are the first worker's. Workers take nobody's word but the front's, which they know by a secret made at
+each start. A worker that ends is started anew; its sessions are gone, and the protocol has their clients begin again.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import secrets
 import sys
@@ -22,6 +23,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import IO, Any
+from urllib.parse import quote
 
 import anyio
 import httpx2
@@ -34,6 +36,8 @@ from starlette.types import Receive, Scope, Send
 
 from codecairn import config
 from codecairn.errors import CairnError
+from codecairn.page.forms import is_same_origin
+from codecairn.page.site import PATHS as PAGE_PATHS
 from codecairn.serve.http import LARGEST_BODY, Guarded, HttpAccess, body_of, caller_of, listen, session_of
 from codecairn.source import process
 
@@ -53,9 +57,9 @@ _NOT_FORWARDED = frozenset({
 class Worker:
     """A server process, started again whenever it ends."""
 
-    def __init__(self, command: Sequence[str], secret: str) -> None:
+    def __init__(self, command: Sequence[str], secret: str, page_token: str) -> None:
         self._command = command
-        self._environment = {**config.child_environment(), config.TOKEN: secret}
+        self._environment = {**config.child_environment(), config.TOKEN: secret, config.PAGE_TOKEN: page_token}
         self.is_up = False
         self.port = self._start()
         threading.Thread(target=self._keep, name="cairn-worker", daemon=True).start()
@@ -123,6 +127,8 @@ class Front:
         return {**kept, "authorization": f"Bearer {self._secret}", CALLER: caller}
 
     def _choose(self, request: Request) -> int:
+        if request.url.path in PAGE_PATHS:
+            return 0
         session = session_of(request)
         if session is not None:
             return self._sessions.get(session, 0)  # one that nobody knows is refused by any worker
@@ -149,6 +155,9 @@ class Front:
 
     async def _forward(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
+        if request.method == "POST" and request.url.path in PAGE_PATHS and not is_same_origin(request):
+            refusal = PlainTextResponse("Forbidden: this form was not sent from a page of this server", 403)
+            return await refusal(scope, receive, send)
         body = await body_of(request)
         if body is None:
             refusal = PlainTextResponse(f"Payload Too Large: at most {LARGEST_BODY} bytes", 413)
@@ -161,7 +170,8 @@ class Front:
 
     async def _exchange(self, request: Request, body: bytes, send: Send) -> None:
         number, caller = self._choose(request), caller_of(self._access, request)
-        url = f"{self._workers[number].url}{request.scope['path']}"
+        query = request.scope["query_string"].decode("latin-1")
+        url = f"{self._workers[number].url}{quote(request.scope['path'])}{f'?{query}' if query else ''}"
         headers, has_begun = self._headers(request.headers.items(), caller), False
         try:
             async with self._client.stream(request.method, url, headers=headers, content=body) as response:
@@ -218,9 +228,17 @@ def _number(value: float) -> str:
     return str(int(value)) if value.is_integer() else f"{value:.6f}"
 
 
-def serve(access: HttpAccess, options: Sequence[str], count: int, announce: Callable[[int], None]) -> None:
-    """Serve until a signal, with so many workers that are given these options."""
-    secret = secrets.token_urlsafe(32)
+def page_key(secret: str) -> bytes:
+    """The key of the links that log in to the pages: the front makes them, and its first worker takes them."""
+    return hashlib.sha256(f"pages {secret}".encode()).digest()
+
+
+def make_secret() -> str:
+    return secrets.token_urlsafe(32)
+
+
+def serve(access: HttpAccess, options: Sequence[str], count: int, announce: Callable[[int], None], secret: str) -> None:
+    """Serve until a signal, with so many workers that are given these options and know the front by a secret."""
     # -P: a module of the project must not stand in for one of ours.
     command = [sys.executable, "-P", "-m", "codecairn", "serve", "--http", "127.0.0.1:0", "--behind-front", *options]
     workers: list[Worker | None] = [None] * count
@@ -228,7 +246,7 @@ def serve(access: HttpAccess, options: Sequence[str], count: int, announce: Call
 
     def start(number: int) -> None:
         try:
-            workers[number] = Worker(command, secret)
+            workers[number] = Worker(command, secret, access.token or "")
         except CairnError as error:
             failures.append(error)
 

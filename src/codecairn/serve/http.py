@@ -32,7 +32,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from codecairn import tools
 from codecairn.connection import Connection, Connections
-from codecairn.page import site
+from codecairn.page import responses, site
 from codecairn.page.site import PageSite
 from codecairn.serve import Service, jsonrpc, mcp
 from codecairn.serve.jsonrpc import BareDoor, NotJson
@@ -89,7 +89,8 @@ class HttpAccess:
         origin = request.headers.get("origin")
         if origin is not None and not self._is_our_origin(origin):
             return PlainTextResponse("Forbidden: this Origin may not call this server", 403)
-        if self.token is not None and request.url.path not in _OPEN_PATHS and not self._has_token(request):
+        is_open = request.url.path in (_OPEN_PATHS if not self.front else {"/health"})
+        if self.token is not None and not is_open and not self._has_token(request):
             return PlainTextResponse("Unauthorized", 401, {"WWW-Authenticate": 'Bearer realm="cairn"'})
         return None
 
@@ -130,8 +131,7 @@ def app(
         session = None if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else session_of(ctx.request)
         return connections.get(_connection_id(session), lasts=True) if session else caller(ctx.request)
 
-    # A browser's session is one process's, so workers behind a front have no pages.
-    page_routes = [] if access.front else (pages or PageSite(service, access.token)).routes()
+    page_routes = (pages or PageSite(service, access.token)).routes()
     served = server or mcp.build(service, connection_of, "http")
     manager = StreamableHTTPSessionManager(app=served, max_request_body_size=LARGEST_BODY)
 
@@ -140,7 +140,7 @@ def app(
             return PlainTextResponse("Unsupported Media Type: send application/json", 415)
         body = await body_of(request)
         if body is None:
-            return PlainTextResponse(f"Payload Too Large: at most {LARGEST_BODY} bytes", 413)
+            return too_large()
         try:
             message = jsonrpc.parse(body)
         except NotJson as error:
@@ -170,7 +170,7 @@ def app(
             yield
         service.close()
 
-    handlers = {404: site.show_not_found, 500: site.show_failure}
+    handlers = {404: responses.show_not_found, 500: responses.show_failure}
     application = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     application.add_middleware(Guarded, access=access)
     return application
@@ -224,6 +224,7 @@ def caller_of(access: HttpAccess, request: Request | None) -> str:
 
 
 async def body_of(request: Request) -> bytes | None:
+    """The body of a request; None where it is too large, nothing where the client went away."""
     body = bytearray()
     try:
         async for chunk in request.stream():
@@ -233,6 +234,10 @@ async def body_of(request: Request) -> bytes | None:
     except ClientDisconnect:
         return b""
     return bytes(body)
+
+
+def too_large() -> Response:
+    return PlainTextResponse(f"Payload Too Large: at most {LARGEST_BODY} bytes", 413)
 
 
 def _json(message: Any, status: int = 200) -> Response:

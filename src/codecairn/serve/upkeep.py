@@ -65,6 +65,8 @@ class Upkeep:
             if is_wanted and project.root not in self._served:
                 other = self._others.pop(project.root, None)
                 self._served[project.root] = other or project.index.keep(watch=self._watch)
+                if project.team is not None:
+                    threading.Thread(target=_exchange_mail, args=(project,), name="cairn-mail", daemon=True).start()
                 if project.settings.worktrees:
                     threading.Thread(target=_tidy, args=(project,), name="cairn-worktrees", daemon=True).start()
         except CairnError as error:
@@ -109,6 +111,16 @@ def _is_indexed(index: ProjectIndex) -> bool:
         return opened is not None and opened.store.checkout(str(index.root)) is not None
     except CairnError:
         return False
+
+
+def _exchange_mail(project: Project) -> None:
+    """Share memory with the team once the index is up: finding the memory of a clone walks its history."""
+    try:
+        project.index.settle(Cancel())
+        if project.mail is not None:
+            project.mail.run()
+    except CairnError as error:
+        log.warning("memory is not shared with the team: %s", error.message)
 
 
 def _tidy(project: Project) -> None:

@@ -12,9 +12,10 @@ import errno
 import os
 import re
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, NamedTuple
+
+from msgspec import Struct
 
 from codecairn.file_roles import DOCUMENT_EXTENSIONS, folder_role, form_of
 from codecairn.source.safe_open import OUTSIDE, OpenFile, open_inside, open_plain
@@ -49,8 +50,7 @@ class ListedFile(NamedTuple):
         return cls(path, info.st_size, info.st_mtime_ns, info.st_ino, info.st_ctime_ns)
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Struct, frozen=True):
     found: ListedFile
     """The stamp of the very file that was read."""
     raw: bytes
@@ -59,8 +59,7 @@ class Content:
     """UTF-8, without a byte order mark, lines ended as on Unix; where the file is in no known encoding, its bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Skip:
+class Skip(Struct, frozen=True):
     """Why a file was not read."""
 
     BINARY: ClassVar = "binary"

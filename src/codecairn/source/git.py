@@ -24,10 +24,11 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from typing import IO
+
+from msgspec import Struct
 
 from codecairn import config
 from codecairn.cache import Cache
@@ -51,12 +52,23 @@ _LITERAL = ("--literal-pathspecs",)
 # Commands that refuse to run so; who calls them gives paths that begin with a dot, and so with no magic.
 _NO_LITERALS = frozenset({"check-ignore"})
 
+_FACTS = 8
+"""Lines of what git tells of a working tree, the empty one behind the last included."""
 _LEFT_OUT = "This project is not a git repository, and the one around it ignores the folder"
 OBJECT_ID = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
-@dataclass(frozen=True)
-class Layout:
+def _spool() -> IO[bytes]:
+    from tempfile import TemporaryFile  # noqa: PLC0415 - for who gives git much
+
+    return TemporaryFile()
+
+
+def _lines(output: bytes) -> list[str]:
+    return output.decode("utf-8", "surrogateescape").split("\n")
+
+
+class Layout(Struct, frozen=True):
     """Where a project root stands in its repository."""
 
     git_dir: Path
@@ -64,16 +76,13 @@ class Layout:
     prefix: str
     bare: bool
     shallow: bool
-    short: int
-    """How many digits abbreviate a commit unambiguously here, as git reckons."""
 
     @property
     def whole(self) -> bool:
         return not self.prefix
 
 
-@dataclass(frozen=True)
-class WorkingTree:
+class WorkingTree(Struct, frozen=True):
     """Lets a git look at the project's files and run nothing, write nothing."""
 
     settings: list[tuple[str, str]]
@@ -91,6 +100,7 @@ class Git:
         self.timeout = timeout
         self._data = data
         self._layout: tuple[Stamps, Layout] | None = None
+        self._digits: tuple[Layout, int] | None = None
         self._left_out_by: Stamps | None = None
         """The files by which the repository around the root ignores it, where it does."""
 
@@ -118,7 +128,7 @@ class Git:
         began = time.monotonic()
         try:
             # A git that is given much would wait for us to read what it says, while we wait for it to take the rest.
-            with TemporaryFile() if stdin is not None else nullcontext() as spool:
+            with _spool() if stdin is not None else nullcontext() as spool:
                 finished = process.run(
                     [self._program, "--no-pager", *(() if arguments[0] in _NO_LITERALS else _LITERAL), *arguments],
                     folder=self.root,
@@ -195,24 +205,38 @@ class Git:
         return layout
 
     def _discover(self, cancel: Cancel) -> Layout:
-        facts = self.read(
+        asked = (
             "rev-parse", "--is-bare-repository", "--is-inside-work-tree", "--is-shallow-repository",
-            "--absolute-git-dir", "--git-path", "objects", "--show-prefix", cancel=cancel,
-        ).decode("utf-8", "surrogateescape").split("\n")  # fmt: skip
+            "--absolute-git-dir", "--git-path", "objects", "--show-prefix",
+        )  # fmt: skip
+        done = self.run(*asked, "--show-toplevel", cancel=cancel)
+        top, facts = "", _lines(done.output if done.output else output_of(done))  # one that was killed says nothing
+        if len(facts) == _FACTS:
+            top = facts.pop(-2)
+        else:  # it is bare, or a folder has a line end in its name
+            facts = _lines(self.read(*asked, cancel=cancel))
         bare, inside, shallow, git_dir = facts[0] == "true", facts[1] == "true", facts[2] == "true", Path(facts[3])
         objects, prefix = self.root / facts[4], "\n".join(facts[5:]).rstrip("\n")
         if not bare and not inside:
             raise NotARepository("This project is not a git repository", remedy="Name the working tree, not its .git.")
         if not bare:
-            self._refuse_foreign_tree(prefix, cancel)
+            self._refuse_foreign_tree(top or self._top(cancel), prefix)
             self._refuse_ignoring_tree(git_dir, prefix.count("/"), cancel)
-        short = self.run("rev-parse", "--short", "HEAD", cancel=cancel)
-        digits = len(short.output.strip()) if short.status == 0 else 7
-        return Layout(git_dir, objects.resolve(), "" if bare else prefix, bare, shallow, max(7, digits))
+        return Layout(git_dir, objects.resolve(), "" if bare else prefix, bare, shallow)
 
-    def _refuse_foreign_tree(self, prefix: str, cancel: Cancel) -> None:
+    def _top(self, cancel: Cancel) -> str:
+        return self.read("rev-parse", "--show-toplevel", cancel=cancel).decode("utf-8", "surrogateescape").rstrip("\n")
+
+    def short_digits(self, cancel: Cancel) -> int:
+        """How many digits abbreviate a commit unambiguously here, as git reckons."""
+        layout = self.layout(cancel)
+        if self._digits is None or self._digits[0] is not layout:
+            short = self.run("rev-parse", "--short", "HEAD", cancel=cancel)
+            self._digits = (layout, max(7, len(short.output.strip()) if short.status == 0 else 7))
+        return self._digits[1]
+
+    def _refuse_foreign_tree(self, top: str, prefix: str) -> None:
         # core.worktree can point anywhere; the files it would show are not this project's.
-        top = self.read("rev-parse", "--show-toplevel", cancel=cancel).decode("utf-8", "surrogateescape").rstrip("\n")
         if (Path(top) / prefix).resolve() != self.root.resolve():
             raise RepositoryDenied(
                 "Cannot access git repository",
@@ -297,6 +321,8 @@ class Git:
     @contextmanager
     def working_tree(self, layout: Layout, cancel: Cancel) -> Iterator[WorkingTree]:
         """For as long as git is to look at the files of the project."""
+        from tempfile import TemporaryDirectory  # noqa: PLC0415 - for who compares files
+
         with TemporaryDirectory(prefix="cairn-", ignore_cleanup_errors=True) as folder:
             copy = Path(folder) / "index"
             try:

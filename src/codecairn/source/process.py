@@ -10,9 +10,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
+
+from msgspec import Struct
 
 from codecairn import config
 from codecairn.cancel import Cancel
@@ -31,8 +32,7 @@ _running_lock = threading.RLock()
 _leaving = threading.Event()
 
 
-@dataclass(frozen=True)
-class Finished:
+class Finished(Struct, frozen=True):
     status: int
     output: bytes
     complaint: str

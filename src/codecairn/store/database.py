@@ -7,11 +7,11 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from msgspec import Struct
 
 from codecairn.errors import CairnError, IndexIncompatible
 from codecairn.store import integrity
@@ -34,8 +34,7 @@ class Entry(NamedTuple):
     stat: Stat
 
 
-@dataclass(frozen=True)
-class Totals:
+class Totals(Struct, frozen=True):
     files: int
     indexed: int
     symbols: int
@@ -172,6 +171,12 @@ class IndexStore:
         with self.reading() as database:
             return _entries(database, "layer = ?", layer)
 
+    def sizes(self, layer: int) -> dict[str, int]:
+        """The bytes of the text of each version that a layer names, by path."""
+        ask = "SELECT manifest.path, file.size FROM manifest JOIN file ON file.id = manifest.file WHERE layer = ?"
+        with self.reading() as database:
+            return dict(database.execute(ask, (layer,)))
+
     def entries_below(self, layer: int, paths: Iterable[str]) -> dict[str, Entry]:
         """The manifest of these paths, and of what lies below them."""
         below = "layer = ?1 AND (path = ?2 OR (path > ?2 || '/' AND path < ?2 || '0'))"
@@ -180,6 +185,12 @@ class IndexStore:
             for path in paths:
                 found |= _entries(database, below, layer, path)
         return found
+
+    def stamps(self, layer: int) -> list[tuple[str, int, int, int, int]]:
+        """The path and the stamp of every entry, by path."""
+        ask = "SELECT path, size, mtime_ns, inode, ctime_ns FROM manifest WHERE layer = ? ORDER BY path"
+        with self.reading() as database:
+            return database.execute(ask, (layer,)).fetchall()
 
     def entry(self, layer: int, path: str) -> Entry | None:
         with self.reading() as database:
@@ -256,6 +267,12 @@ class IndexStore:
                 (layer,),
             )
             return rows.fetchall()
+
+    def has_name(self, name: str) -> bool:
+        """Whether a symbol of any version has this name, whatever its case."""
+        with self.reading() as database:
+            ask = "SELECT 1 FROM symbol WHERE name = ? COLLATE NOCASE LIMIT 1"
+            return database.execute(ask, (name,)).fetchone() is not None
 
     def blob(self, file: int) -> bytes | None:
         with self.reading() as database:

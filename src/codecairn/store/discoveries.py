@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from codecairn.store.memory import Memory
+from codecairn.store.memory import Connection, Memory
 
 
 class DiscoveryRow(Struct, frozen=True, kw_only=True):
@@ -92,18 +92,28 @@ class Discoveries:
     def put(self, rows: Iterable[DiscoveryRow]) -> None:
         """Store each, in place of one with its id."""
         with self._memory.writing() as database:
-            database.execute("UPDATE revision SET number = number + 1")
-            (revision,) = database.execute("SELECT number FROM revision").fetchone()
-            database.executemany(_PUT, [(*astuple(row), revision) for row in rows])
+            put_rows(database, rows)
 
     def remove(self, identity: str) -> bool:
         with self._memory.writing() as database:
-            database.execute("UPDATE revision SET number = number + 1")
-            return database.execute("DELETE FROM discovery WHERE id = ?", (identity,)).rowcount > 0
+            return delete_row(database, identity)
 
     def _rows(self, condition: str, *values: object) -> list[DiscoveryRow]:
         with self._memory.reading() as database:
             return [_row(each) for each in database.execute(f"{_SELECT} {condition}", values)]
+
+
+def put_rows(database: Connection, rows: Iterable[DiscoveryRow]) -> None:
+    """Store each, inside the caller's transaction."""
+    database.execute("UPDATE revision SET number = number + 1")
+    (revision,) = database.execute("SELECT number FROM revision").fetchone()
+    database.executemany(_PUT, [(*astuple(row), revision) for row in rows])
+
+
+def delete_row(database: Connection, identity: str) -> bool:
+    """Remove one, inside the caller's transaction."""
+    database.execute("UPDATE revision SET number = number + 1")
+    return database.execute("DELETE FROM discovery WHERE id = ?", (identity,)).rowcount > 0
 
 
 def _row(values: tuple[object, ...]) -> DiscoveryRow:

@@ -31,6 +31,27 @@ class Documents:
     def count(self) -> int:
         return int(self._searcher.num_docs)
 
+    def settle(self) -> Documents:
+        """Read what the database has to say of versions, so that it is not asked any more; returns itself."""
+        self._clauses_of_versions()
+        return self
+
+    def coverage(self, weighted: Sequence[tuple[str, str, float]]) -> float:
+        """The most that one visible chunk has of these terms (field, term, weight), each counted once, whatever its
+        frequency: a number that means the same in every index."""
+        from tantivy import Occur, Query  # noqa: PLC0415
+
+        should = [
+            (Occur.Should, Query.const_score_query(Query.term_query(self._schema, field, term, "basic"), weight))
+            for field, term, weight in weighted
+        ]
+        if not should:
+            return 0.0
+        asked = [(Occur.Must, Query.boolean_query(should))]
+        hidden = [(Occur.MustNot, self._foreign[1])] if self._foreign else []
+        hits = [hit for query in self._split([*asked, *hidden]) for hit in self._searcher.search(query, 1).hits]
+        return max((float(score) for score, _ in hits), default=0.0)
+
     def queries(self, weighted: Sequence[tuple[str, str, float]], place: str) -> list[Any]:
         """The queries for the chunks of a place that have any of these terms (field, term, weight)."""
         from tantivy import Occur, Query  # noqa: PLC0415
@@ -60,6 +81,12 @@ class Documents:
         foreign = self._split([wanted, self._foreign])[0] if self._foreign else None
         return sum(map(self._count, [common, *own])) - (self._count(foreign) if foreign is not None else 0)
 
+    def has_use(self, identifier: str) -> bool:
+        """Whether an identifier stands in any text, visible or not."""
+        from tantivy import Query  # noqa: PLC0415
+
+        return self._count(Query.term_query(self._schema, "uses", identifier, "basic")) > 0
+
     def using(self, identifier: str) -> set[int]:
         """The versions in whose text an identifier stands as it is written; not each of them is visible."""
         from tantivy import Occur, Query  # noqa: PLC0415
@@ -78,6 +105,9 @@ class Documents:
 
     def _count(self, query: Any) -> int:
         return int(self._searcher.search(query, 1, count=True).count or 0)
+
+    def _clauses_of_versions(self) -> tuple[_Clause | None, _Clause | None]:
+        return self._own, self._foreign
 
     @property
     def _own(self) -> _Clause | None:

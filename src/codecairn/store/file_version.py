@@ -138,6 +138,15 @@ def decompress(data: bytes) -> bytes:
     return zstandard.ZstdDecompressor().decompress(data)
 
 
+def pack_version(version: FileVersion) -> bytes:
+    """A version as it travels between machines."""
+    return compress(msgspec.msgpack.encode(version))
+
+
+def unpack_version(content: bytes) -> FileVersion:
+    return msgspec.msgpack.decode(decompress(content), type=FileVersion)
+
+
 def pack_links(links: Links) -> bytes:
     return compress(msgspec.msgpack.encode(links))
 

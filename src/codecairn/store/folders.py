@@ -27,8 +27,9 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError
@@ -45,8 +46,7 @@ _FOLDER = re.compile(r"file:.*|[./~\\].*|[a-z]:[/\\].*", re.I)
 _URL = re.compile(r"[a-z+]+://(?:[^@/]+@)?([^:/]+)(?::\d+)?/(.+)", re.I)
 
 
-@dataclass(frozen=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """The name of a project, and a commit that tells its repository from another; None where there is no repository."""
 
     who: str

@@ -27,6 +27,9 @@ from codecairn.errors import CairnError
 _BUSY_MS = 10_000
 
 
+Connection = sqlite3.Connection
+
+
 @dataclass(frozen=True)
 class Usage:
     count: int
@@ -67,10 +70,24 @@ def _create_shown(database: sqlite3.Connection) -> None:
     database.execute("CREATE TABLE shown (id TEXT PRIMARY KEY, count INTEGER NOT NULL, last_used TEXT NOT NULL)")
 
 
+def _create_outbox(database: sqlite3.Connection) -> None:
+    database.execute(
+        "CREATE TABLE outbox (number INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, "
+        "id TEXT NOT NULL, at TEXT NOT NULL, line TEXT NOT NULL, refused TEXT NOT NULL DEFAULT '')"
+    )
+    database.execute("CREATE TABLE shared (id TEXT PRIMARY KEY)")
+    database.execute("CREATE TABLE team_read (number INTEGER NOT NULL, mark TEXT NOT NULL, repository TEXT NOT NULL)")
+    database.execute("INSERT INTO team_read VALUES (0, '', '')")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
-    _create_usage, _create_discovery, _create_session, _create_link, _create_shown,
+    _create_usage, _create_discovery, _create_session, _create_link, _create_shown, _create_outbox,
 )  # fmt: skip
 """Numbered by position; appended to, never edited."""
+
+
+def _post_nothing(database: sqlite3.Connection) -> None:
+    """Nobody else is told."""
 
 
 class Memory:
@@ -99,15 +116,17 @@ class Memory:
             self._open()
         return self._database
 
-    def track(self, identity: str, now: str) -> Usage:
-        """Count one use, in one statement, so that no two processes can lose one between them."""
+    def track(self, identity: str, now: str, post: Callable[[sqlite3.Connection], None] = _post_nothing) -> Usage:
+        """Count one use, in one statement, so that no two processes can lose one between them. `post` writes with it
+        what is to be told elsewhere."""
         statement = (
             "INSERT INTO usage (id, count, last_used) VALUES (?, 1, ?) "
             "ON CONFLICT (id) DO UPDATE SET count = count + 1, last_used = max(last_used, excluded.last_used) "
             "RETURNING count, last_used"
         )
-        with self.reading() as database:
+        with self.writing() as database:
             ((count, last_used),) = database.execute(statement, (identity, now)).fetchall()
+            post(database)
             self._usage = {**self._usage, identity: Usage(count, last_used)}
             return self._usage[identity]
 
@@ -115,6 +134,10 @@ class Memory:
         """Take counts that are kept elsewhere, for many machines."""
         with self.writing() as database:
             database.executemany("INSERT OR REPLACE INTO usage (id, count, last_used) VALUES (?, ?, ?)", list(counts))
+        self._seen = None
+
+    def forget_counts(self) -> None:
+        """Counts were written beside this module: they are read again."""
         self._seen = None
 
     def usage(self) -> dict[str, Usage]:

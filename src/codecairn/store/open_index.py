@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from codecairn.store.database import IndexStore
 from codecairn.store.lexical import Lexical
 
 
-@dataclass(frozen=True)
-class OpenIndex:
+class OpenIndex(Struct, frozen=True):
     """The stores of one index."""
 
     folder: Path

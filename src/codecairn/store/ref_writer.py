@@ -13,12 +13,12 @@ from codecairn.store.schema import GONE
 from codecairn.store.writer import (
     Content,
     delete_layer,
-    file_at,
+    files_at,
     files_of,
     insert_versions,
     mark_unnamed,
     set_facts,
-    write_entry,
+    write_entries,
 )
 
 NO_STAMP = Stat(0, 0, 0, 0)
@@ -41,8 +41,7 @@ class RefWriter:
         with self._writing() as database:
             insert_versions(database, content)
             layer = _open(database, scope, name, None)
-            for entry in content.entries:
-                write_entry(database, layer, entry)
+            write_entries(database, layer, content.entries)
             return _publish(database, layer, facts)
 
     def lay(self, scope: Scope, name: str, base: Layer, content: Content, **facts: Any) -> Layer:
@@ -53,8 +52,7 @@ class RefWriter:
             layer = _open(database, scope, name, base.id)
             before = files_of(database, layer)
             database.execute("DELETE FROM manifest WHERE layer = ?", (layer,))
-            for entry in (*content.entries, *map(tombstone, sorted(content.removed))):
-                write_entry(database, layer, entry)
+            write_entries(database, layer, [*content.entries, *map(tombstone, sorted(content.removed))])
             _drop_what_shows_through(database, "manifest", base.id, layer)
             mark_unnamed(database, before | {each.id for each in content.versions})
             return _publish(database, layer, facts)
@@ -67,13 +65,12 @@ class RefWriter:
             insert_versions(database, content)
             if name != base.name:
                 _rename(database, base, name)
-            before = {each for path in paths for each in file_at(database, base.id, path)}
+            before = files_at(database, base.id, sorted(paths))
             _hold(database, "manifest", base.id, paths)
             database.executemany(
                 "DELETE FROM manifest WHERE layer = ? AND path = ?", [(base.id, path) for path in sorted(paths)]
             )
-            for entry in content.entries:
-                write_entry(database, base.id, entry)
+            write_entries(database, base.id, content.entries)
             for each in _overlays_of(database, base.id):
                 _drop_what_shows_through(database, "manifest", base.id, each, paths)
             mark_unnamed(database, before | {each.id for each in content.versions})

@@ -107,8 +107,9 @@ _MEETING_FILES = (
 _HEADS = (
     "SELECT chunk.file, chunk.number, chunk.start_line, chunk.symbol, length, coalesce(kind, ''), coalesce(name, ''), "
     "coalesce(symbol.path, ''), coalesce(doc, '') FROM json_each(?) AS wanted "
-    "CROSS JOIN chunk ON chunk.file = wanted.value "
-    "LEFT JOIN symbol ON symbol.file = chunk.file AND symbol.number = chunk.symbol ORDER BY chunk.file, chunk.number"
+    "CROSS JOIN chunk ON chunk.file = json_extract(wanted.value, '$[0]') "
+    "AND chunk.number = json_extract(wanted.value, '$[1]') "
+    "LEFT JOIN symbol ON symbol.file = chunk.file AND symbol.number = chunk.symbol"
 )
 
 
@@ -306,12 +307,9 @@ class View:
             if symbol[0] is not None:
                 self._met_symbols[file, chunk.symbol] = SymbolRow(*symbol)
 
-    def chunk_heads(self, files: Sequence[int]) -> dict[int, list[ChunkHead]]:
-        """The chunks of versions, in order, without their texts."""
-        found: dict[int, list[ChunkHead]] = {file: [] for file in files}
-        for row in self._execute(_HEADS, (msgspec.json.encode(files).decode(),)) if files else ():
-            found[row[0]].append(ChunkHead(*row))
-        return found
+    def chunk_heads(self, places: Sequence[tuple[int, int]]) -> list[ChunkHead]:
+        """These chunks of versions, without their texts."""
+        return [ChunkHead(*row) for row in self._execute(_HEADS, (msgspec.json.encode(places).decode(),))]
 
     def chunks(self, file: int) -> list[ChunkRow]:
         if file not in self._chunks:
@@ -361,6 +359,10 @@ class View:
     def frequency(self, term: str) -> int:
         """In how many visible chunks a term occurs."""
         return self._documents.frequency(term)
+
+    def lexicon(self) -> Documents:
+        """The words of this view, for who asks when it is closed."""
+        return self._documents.settle()
 
     def using(self, identifier: str) -> list[int]:
         """The versions in whose text an identifier stands as it is written; not each of them is visible."""

@@ -60,13 +60,11 @@ class IndexWriter:
         """One generation, whole or not at all. Versions that it makes invisible stay, marked, until `collect`."""
         with self.writing() as database:
             insert_versions(database, content)
-            before: set[int] = set()
-            for entry in content.entries:
-                before |= file_at(database, layer, entry.path)
-                write_entry(database, layer, entry)
-            for path in content.removed:
-                before |= file_at(database, layer, path)
-                database.execute("DELETE FROM manifest WHERE layer = ? AND path = ?", (layer, path))
+            removed = sorted(content.removed)
+            before = files_at(database, layer, [*(entry.path for entry in content.entries), *removed])
+            write_entries(database, layer, content.entries)
+            gone = [(layer, path) for path in removed]
+            database.executemany("DELETE FROM manifest WHERE layer = ? AND path = ?", gone)
             mark_unnamed(database, before)
             database.execute("UPDATE layer SET generation = generation + 1 WHERE id = ?", (layer,))
 
@@ -163,20 +161,24 @@ def insert_versions(database: sqlite3.Connection, content: Content) -> None:
     seal(database, [each.id for each in ordered])
 
 
-def file_at(database: sqlite3.Connection, layer: int, path: str) -> set[int]:
-    row = database.execute("SELECT file FROM manifest WHERE layer = ? AND path = ?", (layer, path)).fetchone()
-    return {row[0]} if row and row[0] is not None else set()
-
-
-def write_entry(database: sqlite3.Connection, layer: int, entry: Entry) -> None:
-    database.execute(
-        "INSERT OR REPLACE INTO manifest VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (layer, entry.path, entry.file, entry.reason, entry.detail, *entry.stat),
+def files_at(database: sqlite3.Connection, layer: int, paths: Sequence[str]) -> set[int]:
+    """The versions that a layer has at these paths."""
+    ask = (
+        "SELECT file FROM json_each(?) AS wanted CROSS JOIN manifest ON layer = ? AND manifest.path = wanted.value "
+        "WHERE file IS NOT NULL"
     )
-    if entry.file is not None:
-        database.execute(
-            "UPDATE file SET unnamed_since = NULL WHERE id = ? AND unnamed_since IS NOT NULL", (entry.file,)
-        )
+    return {row[0] for row in database.execute(ask, (msgspec.json.encode(paths).decode(), layer))}
+
+
+def write_entries(database: sqlite3.Connection, layer: int, entries: Sequence[Entry]) -> None:
+    database.executemany(
+        "INSERT OR REPLACE INTO manifest VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [(layer, each.path, each.file, each.reason, each.detail, *each.stat) for each in entries],
+    )
+    database.executemany(
+        "UPDATE file SET unnamed_since = NULL WHERE id = ? AND unnamed_since IS NOT NULL",
+        [(each.file,) for each in entries if each.file is not None],
+    )
 
 
 def _write_importers(database: sqlite3.Connection, layer: int, importers: Mapping[str, int]) -> None:

@@ -13,10 +13,10 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from codecairn.clock import iso_seconds
 from codecairn.errors import Busy, CairnError
@@ -26,8 +26,7 @@ _HEAD = 1 << 20
 """Windows locks bytes, and what is locked cannot be read: the byte that is locked lies far behind the text."""
 
 
-@dataclass(frozen=True)
-class Owner:
+class Owner(Struct, frozen=True):
     pid: int
     since: str
     doing: str

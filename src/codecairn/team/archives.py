@@ -7,6 +7,7 @@ made behind it: an archive may be old and is never wrong (index/state.py).
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -29,7 +30,7 @@ class Archives:
 
     def get(self, repository: TeamRepository, project: Project) -> Path:
         """The archive of a repository: the newest there is, or one that is made now."""
-        wanted, known = self._path(repository), self._known(repository)
+        wanted, known = self._path(repository), self._archives_of(repository)
         if wanted in known:
             return wanted
         if not known:
@@ -40,7 +41,7 @@ class Archives:
     def _path(self, repository: TeamRepository) -> Path:
         return self._folder / f"{repository.id}-{repository.generation:012d}.tar.zst"
 
-    def _known(self, repository: TeamRepository) -> list[Path]:
+    def _archives_of(self, repository: TeamRepository) -> list[Path]:
         return sorted(self._folder.glob(f"{repository.id}-*.tar.zst"))
 
     def _attempt(self, repository: TeamRepository, project: Project) -> None:
@@ -60,10 +61,10 @@ class Archives:
         with self._lock:
             turn = self._making.setdefault(repository.id, threading.Lock())
         with turn:
-            path, old = self._path(repository), self._known(repository)
+            path, old = self._path(repository), self._archives_of(repository)
             if path in old:
                 return path
-            partial = path.with_suffix(".partial")
+            partial = path.with_suffix(f".{os.getpid()}.partial")
             write(partial)
             partial.replace(path)
             for each in old[:-1]:  # the last may be on its way to somebody

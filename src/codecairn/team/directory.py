@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from codecairn.errors import ProjectNotFound
 from codecairn.paths import printable
+from codecairn.store import folders
 from codecairn.suggestions import nearest, suggestion
 from codecairn.team.database import RecordUnavailable
 from codecairn.team.nodes import TeamNode, owners
@@ -56,11 +57,12 @@ class TeamState:
 
     def find(self, caller: Caller, name: str | None) -> TeamRepository:
         """The repository that a caller names. One that the caller may not read is answered as one that is not there."""
+        named = self.repositories.get(name) if name is not None else None
+        if named is not None and caller.may_read(named.name):
+            return named
         known = {each.name: each for each in self.readable(caller)}
         if name is None and len(known) == 1:
             return next(iter(known.values()))
-        if name in known:
-            return known[name]
         listed = ", ".join(sorted(known)[:_NAMED]) or "none: this token opens no repository"
         if name is None:
             raise ProjectNotFound("Which repository? Give `project`", param="project", remedy=f"There are {listed}.")
@@ -70,11 +72,18 @@ class TeamState:
             remedy=suggestion(near, f"There are {listed}."),
         )  # fmt: skip
 
+    def find_remote(self, caller: Caller, remote: str) -> TeamRepository:
+        """The repository that is cloned from an address (`folders.normal_remote`), if the caller may read it."""
+        same = (each.name for each in self.readable(caller) if folders.normal_remote(each.url) == remote)
+        return self.find(caller, next(same, printable(remote)))
+
 
 class Directory:
     def __init__(self, record: Record) -> None:
         self._record = record
         self.state = TeamState()
+        self.is_read = False
+        """Whether the record was ever read: until then nothing is known, which is not the same as nothing."""
         self._seen = time.monotonic()
         self._tokens: OrderedDict[str, tuple[float, Caller | None]] = OrderedDict()
         self._lock = threading.Lock()
@@ -86,6 +95,7 @@ class Directory:
         repositories = {each.name: each for each in self._record.repositories.all()}
         nodes = {each.id: each for each in self._record.nodes.living()}
         self.state = TeamState(repositories, nodes, self._record.nodes.replicas())
+        self.is_read = True
         self._seen = time.monotonic()
         return self.state
 
@@ -126,7 +136,7 @@ class Directory:
         except IdentityRefused as error:
             log.info("a token of the OpenID provider is not taken: %s", error.message)
             return None
-        return Caller(grant.number, grant.name, grant.globs, grant.role, grant.writable)
+        return Caller(grant.number, grant.name, grant.globs, grant.role, grant.writable, grant.administered)
 
     def used_tokens(self, since_s: float) -> set[int]:
         """The tokens that were looked up lately."""

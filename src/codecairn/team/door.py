@@ -1,7 +1,8 @@
-"""The door of a node: `/mcp`, `/rpc`, `/health` and `/metrics` as `cairn serve --http` has them, for many callers.
+"""The door of a node: `/mcp`, `/rpc`, `/health`, `/metrics` and pages, as `cairn serve --http` has them.
 
-Every request but `/health` carries a bearer token, and is answered for that token alone. There are no sessions: any
-node answers any request, so that a load balancer needs no memory. `/node/ask` is for other nodes, by signature.
+Every request but `/health` carries a bearer token, or for a page the cookie of whoever logged in with one, and is
+answered for that token alone. Any node answers any request, so that a load balancer needs no memory.
+`/node/ask` is for other nodes, by signature.
 Host and Origin are checked as in serve/http.
 """
 
@@ -30,13 +31,17 @@ from codecairn import __version__
 from codecairn.connection import Connection
 from codecairn.context import prompts, resources
 from codecairn.errors import CairnError, NotFound
+from codecairn.page.responses import show_error, show_failure, show_not_found
 from codecairn.serve import Service, jsonrpc, mcp
-from codecairn.serve.http import LARGEST_BODY, HttpAccess
+from codecairn.serve.http import LARGEST_BODY, HttpAccess, body_of, too_large
 from codecairn.serve.jsonrpc import BareDoor, NotJson
 from codecairn.serve.resources import Asking, Context, ResourceHandlers
 from codecairn.team import webhooks
+from codecairn.team.administration import Administration, admin_route
 from codecairn.team.database import RecordUnavailable
 from codecairn.team.directory import Directory
+from codecairn.team.laptops import Laptops, laptop_routes
+from codecairn.team.pages import TeamSite, is_page
 from codecairn.team.peers import ARCHIVE_PATH, PATH, SENT_AT, SIGNATURE, NodeQuestion, is_signed, question_decoder
 from codecairn.team.provider_keys import ProviderUnavailable
 from codecairn.team.record import Record
@@ -72,6 +77,8 @@ class TeamService(Service):
     """The parts that the doors of a node share; the answers are TeamAnswers'."""
 
     team: TeamAnswers
+    laptops: Laptops
+    administration: Administration
 
     async def perform(
         self, tool: Tool, arguments: Any, connection: Connection, door: str, report: Any = None,
@@ -202,8 +209,9 @@ class NodeHealth:
 
 
 def app(
-    service: TeamService, access: HttpAccess, directory: Directory, record: Record, health: NodeHealth
-) -> Starlette:
+    service: TeamService, access: HttpAccess, directory: Directory, record: Record, health: NodeHealth,
+    site: TeamSite,
+) -> Starlette:  # fmt: skip
     secret, hooks = record.node_secret, Webhooks([record.webhook_secret])
     bare = BareDoor(service, "http")
     server = mcp.build(
@@ -212,9 +220,9 @@ def app(
     manager = StreamableHTTPSessionManager(app=server, stateless=True, max_request_body_size=LARGEST_BODY)
 
     async def rpc(request: Request) -> Response:
-        body = await _body(request)
+        body = await body_of(request)
         if body is None:
-            return PlainTextResponse(f"Payload Too Large: at most {LARGEST_BODY} bytes", 413)
+            return too_large()
         try:
             message = jsonrpc.parse(body)
         except NotJson as error:
@@ -223,7 +231,7 @@ def app(
         return Response(status_code=202) if answer is None else _json(answer)
 
     async def question_in(request: Request) -> NodeQuestion | None:
-        body = await _body(request)
+        body = await body_of(request)
         given = request.headers
         if body is None or not is_signed(secret, given.get(SENT_AT, ""), given.get(SIGNATURE, ""), body):
             return None
@@ -254,9 +262,9 @@ def app(
                 record.jobs.ask(each.id)
 
     async def pushed(request: Request) -> Response:
-        body = await _body(request)
+        body = await body_of(request)
         if body is None:
-            return PlainTextResponse(f"Payload Too Large: at most {LARGEST_BODY} bytes", 413)
+            return too_large()
         try:
             outcome = await anyio.to_thread.run_sync(hooks.receive, request.headers, body, accept)
         except RecordUnavailable as error:
@@ -284,6 +292,9 @@ def app(
         Route("/state", state, methods=["GET"]),
         Route("/health", tell_health, methods=["GET"]),
         Route("/metrics", tell_metrics, methods=["GET"]),
+        admin_route(service.administration, lambda request: _caller_of(_connection(request))),
+        *laptop_routes(service.laptops, lambda request: _caller_of(_connection(request))),
+        *site.routes(),
     ]
 
     @asynccontextmanager
@@ -291,7 +302,8 @@ def app(
         async with manager.run():
             yield
 
-    application = Starlette(routes=routes, lifespan=lifespan)
+    handlers: dict[Any, Any] = {404: show_not_found, 500: show_failure, CairnError: show_error}
+    application = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     application.add_middleware(_Admission, access=access, directory=directory)
     return application
 
@@ -314,7 +326,8 @@ class _Admission:
     async def _admit(self, request: Request) -> Response | None:
         scope = request.scope
         scope[_REQUEST] = request.headers.get("x-request-id", "")[:64] or secrets.token_hex(8)
-        if urlsplit(str(request.url)).path in _OPEN:
+        path = urlsplit(str(request.url)).path
+        if path in _OPEN or is_page(path):
             return None
         kind, _, given = request.headers.get("authorization", "").partition(" ")
         if kind.lower() != "bearer":
@@ -344,15 +357,6 @@ async def _archive(find: Callable[[], Path]) -> Response:
 
 def _media_type(request: Request) -> str:
     return request.headers.get("content-type", "").split(";")[0].strip().lower()
-
-
-async def _body(request: Request, largest: int = LARGEST_BODY) -> bytes | None:
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > largest:
-            return None
-    return bytes(body)
 
 
 def _json(message: Any, status: int = 200) -> Response:

@@ -33,10 +33,12 @@ class Parts:
     without: int = 0
     warnings: Sequence[str] = ()
     is_partial: bool = False
+    passed_over: int = 0
+    """Those that promised less than others and were not ranked (shortlist.py)."""
 
     @property
     def asked(self) -> int:
-        return len(self.answers) + self.without
+        return len(self.answers) + self.without + self.passed_over
 
 
 def merge(tool: Tool, parts: Parts, params: Mapping[str, Any], answers: Answers) -> ToolReply:
@@ -58,7 +60,7 @@ def _context_reply(tool: Tool, value: Fields, params: Mapping[str, Any]) -> Tool
 
 
 def _with_repositories(text: str, parts: Parts) -> str:
-    head = f"{parts.asked} repositories searched" if parts.asked != 1 else "1 repository searched"
+    head = f"{_scope(parts)} searched" if parts.asked != 1 else "1 repository searched"
     warned = [] if "\n! " in text else [f"! {warning}" for warning in parts.warnings]
     return "\n".join([head, *warned, text])
 
@@ -67,13 +69,14 @@ def _metadata(parts: Parts, *, is_cut: bool) -> Fields:
     """The worst of what the repositories say of themselves; warnings name theirs."""
     said = [each["metadata"] for each in parts.answers.values() if "metadata" in each]
     freshness = [FRESHNESS.index(each["freshness_status"]) for each in said]
+    weighed = {"repositories_weighed": len(parts.answers)} if parts.passed_over else {}
     partial = parts.is_partial or any(each.get("result_completeness") == "partial" for each in said)
     warnings = [*parts.warnings, *_own_warnings(parts.answers)]
     return {
         "cruxe_protocol_version": PROTOCOL_VERSION, "freshness_status": FRESHNESS[max(freshness, default=0)],
         "indexing_status": "ready", "schema_status": "compatible", "ref": "",
         "result_completeness": "partial" if partial else "truncated" if is_cut else "complete",
-        "repositories_searched": parts.asked, **({"warnings": warnings} if warnings else {}),
+        "repositories_searched": parts.asked, **weighed, **({"warnings": warnings} if warnings else {}),
     }  # fmt: skip
 
 
@@ -98,9 +101,15 @@ def _search(parts: Parts, params: Mapping[str, Any]) -> Fields:
         "statistics": {
             "total_results": total, "returned_results": len(rows), "search_duration_ms": ms, "cache_hit": False,
         },
-        "message": f"Found {total} results in {parts.asked} repositories",
-        "metadata": _metadata(parts, is_cut=len(rows) < total),
+        "message": f"Found {total} results in {_scope(parts)}",
+        "metadata": _metadata(parts, is_cut=len(rows) < total or parts.passed_over > 0),
     }  # fmt: skip
+
+
+def _scope(parts: Parts) -> str:
+    if not parts.passed_over:
+        return f"{parts.asked} repositories"
+    return f"the {len(parts.answers)} of {parts.asked} repositories that have most of the query"
 
 
 def _context(parts: Parts, params: Mapping[str, Any]) -> Fields:
@@ -109,7 +118,7 @@ def _context(parts: Parts, params: Mapping[str, Any]) -> Fields:
     ms = max((each["searchTime"] for each in parts.answers.values()), default=0.0)
     return {
         "results": rows, "query": params.get("query", ""), "totalFound": total, "searchTime": ms,
-        "metadata": _metadata(parts, is_cut=len(rows) < total),
+        "metadata": _metadata(parts, is_cut=len(rows) < total or parts.passed_over > 0),
     }  # fmt: skip
 
 
@@ -160,7 +169,7 @@ def _references(parts: Parts, params: Mapping[str, Any]) -> Fields:
 
 
 def _tag_references(answer: Fields, name: str) -> Fields:
-    rows = [{**row, "repository": name} for row in answer["references"]]
+    rows = [{"repository": name, **row} for row in answer["references"]]
     return {**answer, "symbol": {**answer["symbol"], "repository": name}, "references": rows}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import logging
 import secrets
 import socket
@@ -10,22 +12,37 @@ from dataclasses import replace
 
 import uvicorn
 
+from codecairn.cache import widen
 from codecairn.config import Settings, data_folder
+from codecairn.errors import CairnError
 from codecairn.serve.http import Address, HttpAccess
 from codecairn.serve.slow_senders import TimedProtocol
 from codecairn.store import folders
+from codecairn.team.administration import Administration
 from codecairn.team.archives import Archives
 from codecairn.team.audit import Audit
 from codecairn.team.clones import Clones
 from codecairn.team.directory import Directory
 from codecairn.team.door import NodeHealth, TeamService, app
+from codecairn.team.laptops import Laptops
 from codecairn.team.offered import inner_registry, offer
+from codecairn.team.page_answers import PageAnswers
+from codecairn.team.page_sessions import TeamSessions
+from codecairn.team.pages import TeamSite
 from codecairn.team.peers import Peers
 from codecairn.team.record import Record
 from codecairn.team.replication import Replicas, Replication
 from codecairn.team.service import TeamAnswers
 
 log = logging.getLogger("codecairn.team")
+
+_WIDER = {
+    "search.columns": 8, "search.files": 8, "search.vectors": 128, "search.frequencies": 16, "search.extents": 4,
+    "search.rankings": 4, "vectors.file_sums": 8,
+}  # fmt: skip
+"""Caches that are measured for one project, and how much wider they are where hundreds are searched: some 10 million
+lines are then kept as searches read them, in at most 600 MB. (Vectors are mapped: their weight is no memory.)"""
+_FILES_OPEN = 16_384
 
 
 class ServingNode:
@@ -44,6 +61,8 @@ class ServingNode:
         )  # fmt: skip
         self.service = TeamService(offer(inner), self.replicas)
         self.service.team = self.answers
+        self.service.administration = Administration(record, self.answers, self._audit)
+        self.service.laptops = Laptops(self.answers, self.directory, record, self.replicas.clones)
         self.replication: Replication | None = None
         self._server: uvicorn.Server | None = None
 
@@ -51,10 +70,14 @@ class ServingNode:
         """The port is open: from now on others may be told."""
         url = self._url or f"http://{_reachable(self._access.address)}:{port}"
         self.replication = Replication(self.id, url, self._record, self.replicas, self.directory, self._audit)
+        self.replication.on_ready = self.answers.prepare
+        with contextlib.suppress(CairnError):  # without the record it starts all the same, and says so
+            self.directory.refresh()
         self.replication.start()
 
     def serve(self, announce: Callable[[int], None]) -> None:
         """Serve until a signal, or `stop`; `announce` is told the port."""
+        _allow_files(_FILES_OPEN)
 
         def begin(port: int) -> None:
             self.begin(port)
@@ -70,17 +93,42 @@ class ServingNode:
 
     def _config(self) -> uvicorn.Config:
         health = NodeHealth(self.directory, self.id, lambda: len(self.replicas.ready), self._record.jobs.depth)
-        door = app(self.service, self._access, self.directory, self._record, health)
+        door = app(self.service, self._access, self.directory, self._record, health, self._site())
         # Without proxy_headers the peer is who connected, not who a header says it was.
         return uvicorn.Config(
             door, host=self._access.address.host, port=self._access.address.port, log_config=None, access_log=False,
             server_header=False, timeout_graceful_shutdown=2, proxy_headers=False, http=TimedProtocol,
         )  # fmt: skip
 
+    def _site(self) -> TeamSite:
+        """The pages. Their cookie has the same name on every node, and another beside another team's."""
+        name = hashlib.sha256(f"page {self._record.node_secret}".encode()).hexdigest()[:10]
+        asked = PageAnswers(self.answers, self.directory, self.replicas, self._record, self._audit)
+        return TeamSite(self.service, asked, TeamSessions(self._record.database), f"cairn-{name}")
+
     def close(self) -> None:
         if self.replication is not None:
             self.replication.close()
         self.answers.close()
+
+
+def widen_caches() -> None:
+    """Make room for many repositories; once a process."""
+    from codecairn.rank import columns  # noqa: PLC0415 - numpy, for who serves
+    from codecairn.store import vectors  # noqa: PLC0415
+
+    del columns, vectors  # their caches are known now
+    widen(_WIDER)
+
+
+def _allow_files(count: int) -> None:
+    """Let this process have so many files open, as far as its limits allow; Windows has none to be raised."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource  # noqa: PLC0415 - not on Windows
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = count if hard == resource.RLIM_INFINITY else min(count, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
 
 
 def _announcing(config: uvicorn.Config, announce: Callable[[int], None]) -> uvicorn.Server:

@@ -87,6 +87,10 @@ class Grant:
     def writable(self) -> tuple[str, ...]:
         return tuple(glob for rule in self.rules if rule.role != "reader" for glob in rule.globs)
 
+    @property
+    def administered(self) -> tuple[str, ...]:
+        return tuple(glob for rule in self.rules if rule.role == "admin" for glob in rule.globs)
+
     def role_for(self, repository: str) -> Role | None:
         """The highest role that a group of the subject has on a repository; None where it may not be read."""
         roles = [rule.role for rule in self.rules if any(matches_glob(repository, each) for each in rule.globs)]

@@ -35,7 +35,7 @@ class NodeSilent(CairnError):
 
 class NodeQuestion(Struct, frozen=True, kw_only=True):
     kind: str
-    """`call` for a tool; `resource` or `prompt` for a page."""
+    """`call` for a tool; `resource`, `prompt` or `fact` for what is none; `archive`, or a kind of looks.py."""
     name: str
     arguments: Any
     repositories: list[str]

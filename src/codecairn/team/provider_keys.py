@@ -44,6 +44,7 @@ _DISCOVERY = "/.well-known/openid-configuration"
 
 
 class ProviderUnavailable(CairnError):
+    http_status = 503
     title = "OpenID provider unavailable"
     way_out = "Call again in a minute, or use a token of the team server; an administrator looks at the provider."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from functools import cached_property
 
-from codecairn.team import audit, jobs, nodes, notebook, repositories, tokens, versions
+from codecairn.team import audit, jobs, nodes, notebook, page_sessions, repositories, tokens, versions
 from codecairn.team.database import Database
 from codecairn.team.jobs import Jobs
 from codecairn.team.nodes import Nodes
@@ -18,6 +18,8 @@ STEPS: tuple[str, ...] = (
     repositories.TABLES + versions.TABLES + jobs.TABLES + nodes.TABLES + tokens.TABLES,
     notebook.TABLES + audit.TABLES,
     "CREATE TABLE secret (name text PRIMARY KEY, value text NOT NULL);",
+    notebook.DELIVERY,
+    page_sessions.TABLES + audit.SINCE,
 )
 """Numbered by position; appended to, never edited. `secret` holds keys that machines share."""
 

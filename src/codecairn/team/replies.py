@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 from codecairn.errors import CairnError, InvalidInput, NotFound, NotReady
 from codecairn.team.repositories import TeamRepository
 from codecairn.tools import Answers, Tool
@@ -37,19 +39,21 @@ def rename_root(reply: ToolReply, root: str, name: str) -> ToolReply:
     if reply.error is not None:
         reply.error.message = reply.error.message.replace(root, name)
         reply.error.remedy = reply.error.remedy.replace(root, name)
-        reply.error.data = _renamed(reply.error.data, root, name)
+        reply.error.data = _with_name(reply.error.data, root, name)
+    if root not in reply.text and msgspec.json.encode(root)[1:-1] not in msgspec.json.encode(reply.value):
+        return reply  # as nearly always
     text = reply.text.replace(root, name)
     return replace(
-        reply, text=text, value=_renamed(reply.value, root, name), structured=_renamed(reply.structured, root, name)
+        reply, text=text, value=_with_name(reply.value, root, name), structured=_with_name(reply.structured, root, name)
     )
 
 
-def _renamed(value: Any, root: str, name: str) -> Any:
+def _with_name(value: Any, root: str, name: str) -> Any:
     if isinstance(value, str):
         return value.replace(root, name) if root in value else value
     if isinstance(value, dict):
-        return {key: _renamed(each, root, name) for key, each in value.items()}
-    return [_renamed(each, root, name) for each in value] if isinstance(value, list) else value
+        return {key: _with_name(each, root, name) for key, each in value.items()}
+    return [_with_name(each, root, name) for each in value] if isinstance(value, list) else value
 
 
 def project_in(tool: Tool, given: dict[str, Any]) -> str | None:

@@ -1,36 +1,38 @@
 """A node's answers: who may ask, which repositories a call is about, and which node has them.
 
 One repository: the call is answered here if the replica is here, else passed on once to a node that has it. Many: each
-node is asked for its own, and what comes back is merged; a node that does not answer is tried again at the second
-owner, then named in the warnings of an answer that says `partial`.
+node is asked for its own (fanout.py), of those that promise most (shortlist.py), and what comes back is merged; a
+repository that no node answers for is named in the warnings of an answer that says `partial`.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from msgspec import structs
+from msgspec import convert, structs, to_builtins
 
 from codecairn.cancel import Cancel
 from codecairn.clock import timestamp
 from codecairn.connection import Connection, Connections
 from codecairn.context import prompts, resources
 from codecairn.errors import CairnError, Denied, InvalidInput, NotReady, ProjectNotFound
+from codecairn.page.facts import facts_json
 from codecairn.paths import printable
 from codecairn.project import Project, Projects
-from codecairn.store import folders
 from codecairn.store.discoveries import DiscoveryRow
 from codecairn.team.archives import Archives
 from codecairn.team.audit import Audit, AuditRow
+from codecairn.team.cross_references import reach_across
 from codecairn.team.directory import Directory
+from codecairn.team.fanout import FanOut
+from codecairn.team.looks import KINDS, Looks, OneProject
 from codecairn.team.merging import Parts, merge
 from codecairn.team.notebook import Notebook
 from codecairn.team.offered import FANNED, UNBOUND, WRITING, ListedRepository, RepositoryList
@@ -47,6 +49,8 @@ from codecairn.team.peers import (
 from codecairn.team.replication import Replicas
 from codecairn.team.replies import is_absence, not_ready, project_in, refusal, rename_root
 from codecairn.team.repositories import TeamRepository
+from codecairn.team.scouts import ScoutQuestion, ScoutReport
+from codecairn.team.shortlist import choose
 from codecairn.team.tokens import Caller
 from codecairn.tools import Answers, Call, Registry, Tool
 from codecairn.tools.families import FAMILIES, AnswerForm, ToolReply
@@ -54,26 +58,8 @@ from codecairn.tools.families import FAMILIES, AnswerForm, ToolReply
 log = logging.getLogger("codecairn.team")
 
 _REMEMBERING = frozenset({"remember", "forget"})
-_MOST_AT_ONCE = 8
 _MOST_FANNED = 1000
 Report = Callable[[float, float | None, str | None], None]
-
-
-class OneProject(Projects):
-    """The projects of a call about one repository: that one. No tool can reach another through it."""
-
-    def __init__(self, project: Project) -> None:
-        self.settings = project.settings
-        self._project = project
-
-    def current(self, client_roots: Iterable[Path] = ()) -> Project:
-        del client_roots
-        return self._project
-
-    def project_at(self, path: str, *, param: str) -> Project:
-        if path == self._project.repository:
-            return self._project
-        raise ProjectNotFound(f"No repository {printable(path)}", param=param, remedy="Give `project` instead.")
 
 
 @dataclass(frozen=True)
@@ -103,7 +89,7 @@ class TeamAnswers:
         self._directory, self._replicas, self._notebook = directory, replicas, notebook
         self._audit, self._peers, self._archives = audit, peers, archives
         self._limits = Connections()
-        self._pool = ThreadPoolExecutor(_MOST_AT_ONCE, "cairn-fan-out")
+        self._fan_out, self._looks = FanOut(), Looks(replicas, inner)
 
     # A caller's question.
 
@@ -115,15 +101,22 @@ class TeamAnswers:
             self._allow(call)
             about, reply = self._choose(call)
         except CairnError as error:
-            reply = refusal(call.tool, call.answers, error)
+            about, reply = self._readable_name(call), refusal(call.tool, call.answers, error)
         except Exception as error:  # the edge of a node: a bug is logged and said, and the caller is told no more
             log.exception("%s failed, request %s", call.tool.name, call.request)
             reply = refusal(call.tool, call.answers, CairnError(f"{type(error).__name__} in request {call.request}"))
         self._note(call, about, reply, (time.perf_counter() - began) * 1000)
         return reply
 
+    def _readable_name(self, call: TeamCall) -> str:
+        """The repository that a refused call named, if the caller may read it."""
+        named = call.given.get("project")
+        return next((each.name for each in self.readable(call.caller) if each.name == named), "")
+
     def _allow(self, call: TeamCall) -> None:
         tool = call.tool
+        if not self._directory.is_read:
+            raise NotReady("This node has not read the team's record yet", remedy="Call again in a moment.")
         if tool.per_minute is not None:
             self._limits.get(f"token:{call.caller.id}").count(tool.name, tool.per_minute)
 
@@ -162,22 +155,32 @@ class TeamAnswers:
         return FAMILIES[call.tool.family].success(value, form)
 
     def _ask_one(self, call: TeamCall, repository: TeamRepository) -> ToolReply:
-        holders = self._directory.state.holders(repository)
-        for node in sorted(holders, key=lambda each: each != self.node):
+        for node in sorted(self._holders(repository), key=lambda each: each != self.node):
             try:
-                return tool_reply(self._ask_node(node, call, [repository])[0])
+                return tool_reply(self._ask_node(node, [repository], call)[0])
             except NodeSilent as error:
                 log.warning("%s", error.message)
         raise not_ready(repository)
 
-    def _ask_node(self, node: str, call: TeamCall, repositories: list[TeamRepository]) -> list[WireReply]:
+    def _holders(self, repository: TeamRepository) -> list[str]:
+        """The nodes to ask. This one knows what it has, also where the record does not count it among the living: after
+        an outage of the database every heartbeat is old."""
+        known = self._directory.state.holders(repository)
+        return [*known, self.node] if self.node not in known and repository.id in self._replicas.ready else known
+
+    def _ask_node(self, node: str, repositories: Sequence[TeamRepository], call: TeamCall) -> list[WireReply]:
         if node == self.node:
             return [wire_reply(each.name, self._run_here(call, each)) for each in repositories]
+        return self._pass_on(node, call, repositories)
+
+    def _pass_on(
+        self, node: str, call: TeamCall, repositories: Sequence[TeamRepository], kind: str = "call"
+    ) -> list[WireReply]:
         known = self._directory.state.nodes.get(node)
         if known is None:
             raise NodeSilent(f"The node {node} is gone")
         question = NodeQuestion(
-            kind="call", name=call.tool.name, arguments=call.arguments, caller=call.caller, answers=call.answers,
+            kind=kind, name=call.tool.name, arguments=call.arguments, caller=call.caller, answers=call.answers,
             repositories=[each.name for each in repositories], request=call.request,
         )  # fmt: skip
         return self._peers.ask(known.url, question)
@@ -191,32 +194,38 @@ class TeamAnswers:
         wanted = state.readable(call.caller, glob)[:_MOST_FANNED]
         if not wanted:
             raise ProjectNotFound(f"No repository matches {printable(glob)}", param="repositories")
-        replies, silent = self._gather(call, wanted)
-        return self._merge(call, replies, silent)
+        listed = choose(call.tool.name, call.given, wanted, partial(self._scout, call))
+        gathered = self._fan_out.gather(listed.chosen, self._holders, partial(self._ask_node, call=call))
+        replies, warnings = {name: tool_reply(each) for name, each in gathered.replies.items()}, list[str]()
+        if call.tool.name == "find_references" and call.given.get("ref") is None:
+            values = {name: each.value for name, each in replies.items() if each.error is None}
+            values, warnings = reach_across(call.given, wanted, values, partial(self._look, call))
+            replies |= {name: replace(replies[name], value=value) for name, value in values.items()}
+        return self._merge(call, replies, gathered.silent, listed.passed_over, warnings)
 
-    def _gather(self, call: TeamCall, wanted: list[TeamRepository]) -> tuple[dict[str, ToolReply], dict[str, str]]:
-        """The answers by repository, and why each of the others has none. Whoever does not answer is passed over."""
-        state, replies, silent = self._directory.state, dict[str, ToolReply](), dict[str, str]()
-        turns = {each.name: sorted(state.holders(each), key=lambda node: node != self.node) for each in wanted}
-        left = wanted
-        while left:
-            groups: dict[str, list[TeamRepository]] = {}
-            for each in left:
-                if turns[each.name]:
-                    groups.setdefault(turns[each.name].pop(0), []).append(each)
-                else:
-                    silent.setdefault(each.name, "not ready on any node")
-            asked = {node: self._pool.submit(self._ask_node, node, call, group) for node, group in groups.items()}
-            left = []
-            for node, answer in asked.items():
-                try:
-                    replies |= {each.repository: tool_reply(each) for each in answer.result()}
-                except NodeSilent:
-                    left += groups[node]
-                    silent |= {each.name: f"node {node} does not answer" for each in groups[node]}
-        return replies, {name: why for name, why in silent.items() if name not in replies}
+    def _look(
+        self, call: TeamCall, kind: str, repositories: Sequence[TeamRepository], asked: Any
+    ) -> dict[str, dict[str, Any]]:
+        """The answers to a short question, by repository; whoever does not answer is not among them."""
 
-    def _merge(self, call: TeamCall, replies: Mapping[str, ToolReply], silent: Mapping[str, str]) -> ToolReply:
+        def ask(node: str, group: Sequence[TeamRepository]) -> list[WireReply]:
+            if node == self.node:
+                return [self._looks.answer(kind, asked, each) for each in group]
+            return self._pass_on(node, replace(call, arguments=to_builtins(asked)), group, kind)
+
+        found = self._fan_out.gather(repositories, self._holders, ask).replies
+        return {name: each.value for name, each in found.items() if each.error is None}
+
+    def _scout(
+        self, call: TeamCall, repositories: Sequence[TeamRepository], asked: ScoutQuestion
+    ) -> dict[str, ScoutReport]:
+        found = self._look(call, "scout", repositories, asked)
+        return {name: convert(value, ScoutReport) for name, value in found.items()}
+
+    def _merge(
+        self, call: TeamCall, replies: Mapping[str, ToolReply], silent: Mapping[str, str], passed_over: int,
+        remarks: Sequence[str],
+    ) -> ToolReply:  # fmt: skip
         """One answer of many. A repository that has no such symbol adds nothing; if all of them fail, the first says
         why."""
         found = {name: each.value for name, each in sorted(replies.items()) if each.error is None}
@@ -231,8 +240,18 @@ class TeamAnswers:
             name: each.error.message for name, each in failed.items() if each.error and not is_absence(each.error)
         }
         warnings = [f"{name} was not searched: {why}" for name, why in {**silent, **broken}.items()]
-        parts = Parts(found, len(failed) - len(broken), warnings, is_partial=bool(silent or broken))
+        parts = Parts(
+            found,
+            len(failed) - len(broken),
+            [*warnings, *remarks],
+            is_partial=bool(silent or broken),
+            passed_over=passed_over,
+        )
         return merge(call.tool, parts, call.given, call.answers)
+
+    def prepare(self, repository: TeamRepository) -> None:
+        """Open what the first question about a replica would wait for."""
+        self._looks.answer("scout", ScoutQuestion(), repository)
 
     # Another node's question, and what is answered here.
 
@@ -242,6 +261,8 @@ class TeamAnswers:
         return [self._answer_for_node(question, state.find(question.caller, name)) for name in question.repositories]
 
     def _answer_for_node(self, question: NodeQuestion, repository: TeamRepository) -> WireReply:
+        if question.kind in KINDS:
+            return self._looks.answer(question.kind, question.arguments, repository)
         if question.kind != "call":
             return self._page_for_node(question, repository)
         call = TeamCall(
@@ -305,10 +326,10 @@ class TeamAnswers:
 
     # Pages.
 
-    def page(self, kind: str, name: str, arguments: Mapping[str, str], caller: Caller, project: str | None) -> str:
-        """A resource or a prompt of one repository, from a node that has it."""
+    def page(self, kind: str, name: str, arguments: Mapping[str, Any], caller: Caller, project: str | None) -> str:
+        """A resource, a prompt or a fact of one repository, from a node that has it."""
         repository = self._directory.state.find(caller, project)
-        for node in sorted(self._directory.state.holders(repository), key=lambda each: each != self.node):
+        for node in sorted(self._holders(repository), key=lambda each: each != self.node):
             if node == self.node:
                 return self._page_here(kind, name, arguments, repository)
             question = NodeQuestion(
@@ -324,21 +345,22 @@ class TeamAnswers:
             return wire.text
         raise not_ready(repository)
 
-    def _page_here(self, kind: str, name: str, arguments: Mapping[str, str], repository: TeamRepository) -> str:
+    def _page_here(self, kind: str, name: str, arguments: Mapping[str, Any], repository: TeamRepository) -> str:
         if repository.id not in self._replicas.ready:
             raise not_ready(repository)
         project = self._replicas.project_of(repository)
         call = Call(OneProject(project), Connection("page", lasts=False), self.inner, "http")
-        text = resources.read(call, name) if kind == "resource" else prompts.prompt_text(call, name, arguments)
+        if kind == "fact":
+            text = facts_json(call, project, name, arguments)
+        else:
+            text = resources.read(call, name) if kind == "resource" else prompts.prompt_text(call, name, arguments)
         return text.replace(str(project.root), repository.name)
 
     def archive(self, caller: Caller, project: str | None, remote: str | None) -> Path:
         """What is indexed of a repository, as one file; by its name, or by the address it is cloned from."""
         state = self._directory.state
-        if project is None and remote is not None:
-            same = (each.name for each in state.readable(caller) if folders.normal_remote(each.url) == remote)
-            project = next(same, printable(remote))
-        repository = state.find(caller, project)
+        is_named = project is not None or remote is None
+        repository = state.find(caller, project) if is_named else state.find_remote(caller, remote or "")
         if repository.id in self._replicas.ready:
             return self._archives.get(repository, self._replicas.project_of(repository))
         question = NodeQuestion(
@@ -362,13 +384,16 @@ class TeamAnswers:
 
     def _note(self, call: TeamCall, about: str, reply: ToolReply, ms: float) -> None:
         outcome = reply.error.code if reply.error else "ok"
-        self._audit.write(
-            AuditRow(
-                timestamp(), call.request, call.caller.name, call.tool.name, about, outcome, len(reply.text), self.node
-            )
-        )
+        self.audit(call.caller, call.request, call.tool.name, about, outcome, len(reply.text), ms, call.door)
         log.info("%s %s %s %.1f ms, request %s", call.tool.name, about or "-", outcome, ms, call.request)
 
+    def audit(
+        self, caller: Caller, request: str, tool: str, about: str, outcome: str, size: int, ms: float = 0.0,
+        door: str = "",
+    ) -> None:  # fmt: skip
+        row = (timestamp(), request, caller.name, tool, about, outcome, size, self.node, caller.id, ms, door)
+        self._audit.write(AuditRow(*row))
+
     def close(self) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._fan_out.close()
         self._peers.close()

@@ -3,8 +3,9 @@
     token   the name people know it by, the SHA-256 of the secret (256 random bits; the secret itself is shown once and
             kept nowhere), the globs of repository names it opens, its role, when it ends, when it was last used
 
-A reader asks; a writer also records discoveries and indexes; an admin may do as a writer does. A glob is
-matched against the whole name, `*` within one part and `**` over all: `org/*`, `org/web-*`, `**`.
+A reader asks; a writer also records discoveries and indexes; an admin also adds and removes repositories, makes and
+revokes tokens and reads the audit, within its globs (administration.py). A glob is matched against the whole name, `*`
+within one part and `**` over all: `org/*`, `org/web-*`, `**`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import NamedTuple
 from codecairn.errors import InvalidInput
 from codecairn.paths import printable
 from codecairn.team.database import Database
-from codecairn.team.permissions import ROLES, is_repository_glob, matches_glob
+from codecairn.team.permissions import ROLES, covers, is_repository_glob, matches_glob
 
 PREFIX = "cairn_"
 TABLES = """
@@ -39,9 +40,15 @@ class Caller(NamedTuple):
     role: str
     writable: tuple[str, ...] | None = None
     """The globs on which a caller of several groups may write; None where the role says it for all."""
+    administered: tuple[str, ...] = ()
+    """The globs whose repositories, tokens and audit are the caller's to look after."""
 
     def may_read(self, repository: str) -> bool:
         return any(matches_glob(repository, each) for each in self.globs)
+
+    def may_administer(self, glob: str) -> bool:
+        """Whether each repository that a glob or a name stands for is the caller's to look after."""
+        return any(covers(each, glob) or ("*" not in glob and matches_glob(glob, each)) for each in self.administered)
 
     def may_write(self, repository: str) -> bool:
         if self.writable is not None:
@@ -93,7 +100,10 @@ class Tokens:
             "SELECT id, name, globs, role FROM token WHERE hash = %s AND (expires IS NULL OR expires > now())",
             _digest(secret),
         )
-        return Caller(rows[0][0], rows[0][1], tuple(rows[0][2]), rows[0][3]) if rows else None
+        if not rows:
+            return None
+        number, name, globs, role = rows[0]
+        return Caller(number, name, tuple(globs), role, administered=tuple(globs) if role == "admin" else ())
 
     def note_use(self, numbers: Iterable[int]) -> None:
         self._database.execute("UPDATE token SET last_used = now() WHERE id = ANY(%s)", list(numbers))

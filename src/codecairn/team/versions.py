@@ -15,8 +15,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from codecairn.store.file_version import FileVersion, compress, decompress
+from codecairn.store.file_version import FileVersion, pack_version, unpack_version
 from codecairn.team.database import Connected, Database
+from codecairn.team_wire import SentVersion
 
 TABLES = """
 CREATE TABLE file_version (
@@ -31,15 +32,6 @@ CREATE INDEX holding_version ON holding (version);
 """
 _AT_ONCE = 200
 """Versions of one statement: some 3 MB."""
-_decoder = msgspec.msgpack.Decoder(FileVersion)
-
-
-def pack_version(version: FileVersion) -> bytes:
-    return compress(msgspec.msgpack.encode(version))
-
-
-def unpack_version(content: bytes) -> FileVersion:
-    return _decoder.decode(decompress(content))
 
 
 class Versions:
@@ -73,6 +65,16 @@ class Versions:
             found = self._database.rows("SELECT content FROM file_version WHERE key = ANY(%s)", part)
             versions = [unpack_version(content) for (content,) in found]
             yield [msgspec.structs.replace(each, on_branch=keys[each.id]) for each in versions]
+
+    def held(self, keys: Sequence[int], repositories: Sequence[int]) -> list[SentVersion]:
+        """The versions of these keys that one of these repositories holds, as they are kept."""
+        rows = self._database.rows(
+            "SELECT key, on_branch, content FROM file_version JOIN "
+            "(SELECT version, bool_and(on_branch) AS on_branch FROM holding "
+            "WHERE version = ANY(%s) AND repository = ANY(%s) GROUP BY version) AS named ON version = key",
+            list(keys), list(repositories),
+        )  # fmt: skip
+        return [SentVersion(*row) for row in rows]
 
     def collect(self) -> int:
         """Forget versions that nothing holds and nobody asked for in a day."""

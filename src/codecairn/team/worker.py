@@ -98,7 +98,7 @@ class TeamWorker:
             if not had:
                 raise Busy("Another process is at work on the clone")
             default, refs = choose_refs(clone.fetch(cancel), repository.globs)
-            if repository.state == "ready" and refs == self._ordered(
+            if repository.state == "ready" and refs == self._in_order_of(
                 self._record.repositories.refs(repository.id), refs
             ):
                 return
@@ -110,7 +110,7 @@ class TeamWorker:
                 project.close()
 
     @staticmethod
-    def _ordered(known: list[PublishedRef], like: list[PublishedRef]) -> list[PublishedRef]:
+    def _in_order_of(known: list[PublishedRef], like: list[PublishedRef]) -> list[PublishedRef]:
         """The refs that are published, in the order of those that are wanted."""
         by_name = {each.name: each for each in known}
         return [by_name[each.name] for each in like if each.name in by_name] if len(known) == len(like) else []
@@ -174,3 +174,4 @@ class TeamWorker:
         if time.monotonic() - self._collected > _COLLECT_EVERY_S:
             self._collected = time.monotonic()
             self._record.versions.collect()
+            self._record.notebook.forget_deliveries()

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, get_type_hints
 
 import msgspec
 
@@ -28,16 +28,18 @@ from codecairn.cancel import Cancel
 from codecairn.connection import Connection
 from codecairn.errors import CairnError, RateLimited
 from codecairn.index.status import LIVE, index_status
-from codecairn.journal import CallJournal
-from codecairn.memory.sessions import Sessions
 from codecairn.metrics import Metrics
 from codecairn.paths import printable
-from codecairn.project import Project, Projects
 from codecairn.reading import Printer
 from codecairn.reading.records import print_record
 from codecairn.tools import schema
 from codecairn.tools.cursor import MOVED, SEAL, Cursors, with_remark
 from codecairn.tools.families import FAMILIES, AnswerForm, ToolReply, reading_error
+
+if TYPE_CHECKING:
+    from codecairn.journal import CallJournal
+    from codecairn.memory.sessions import Sessions
+    from codecairn.project import Project, Projects
 
 log = logging.getLogger("codecairn.call")
 
@@ -119,6 +121,10 @@ class Tool:
         """The parameter that names the project."""
         return "path" if self.family == "index" else "workspace"
 
+    def root_param_in(self, given: Mapping[str, Any]) -> str:
+        """The one that these arguments use: `workspace` names the project wherever `path` does."""
+        return "workspace" if given.get("workspace") else self.root_param
+
     @cached_property
     def input_schema(self) -> dict[str, Any]:
         return schema.of_params(self.params)
@@ -160,9 +166,16 @@ class Registry:
         self.tools: dict[str, Tool] = {}
         self.methods: dict[str, Tool] = {}
         self.metrics = Metrics()
-        self.sessions = Sessions()
+        self.elsewhere: Callable[[Tool, Call, Mapping[str, Any]], dict[str, Any] | None] | None = None
+        """Finds the value of a call at another server while there is no index here; None where it has none."""
         self.journal: CallJournal | None = None
         """The latest calls; kept only where somebody can look at them."""
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        from codecairn.memory.sessions import Sessions  # noqa: PLC0415 - for who has connections
+
+        return Sessions()
 
     def add(self, tool: Tool) -> None:
         if tool.name in self.tools:
@@ -247,7 +260,10 @@ def _answer(tool: Tool, call: Call, arguments: Arguments) -> ToolReply:
         if tool.per_minute is not None:
             call.connection.count(tool.name, tool.per_minute)
         wanted_format = given.pop("format") if tool.markdown else None
-        value, given = _invoke(tool, call, given)
+        ask = call.registry.elsewhere
+        value: Any = ask(tool, call, given) if ask is not None else None
+        if value is None:
+            value, given = _invoke(tool, call, given)
         return FAMILIES[tool.family].success(value, _form(tool, call, wanted_format, given))
     except CairnError as error:
         return _failure(tool, call, arguments, error)
@@ -273,8 +289,8 @@ def _invoke(tool: Tool, call: Call, given: dict[str, Any]) -> tuple[Any, dict[st
 
 
 def _cursors(tool: Tool, call: Call, given: dict[str, Any]) -> Cursors:
-    project = call.project_in(given, tool.root_param)
-    others = {name: value for name, value in given.items() if name not in ("ref", tool.root_param)}
+    project = call.project_in(given, tool.root_param_in(given))
+    others = {name: value for name, value in given.items() if name not in ("ref", "workspace", tool.root_param)}
     is_about_a_ref = "ref" in given or given.get("head_ref", "none") is None
     ref = call.ref_for(project, given.get("ref")) if is_about_a_ref else None
     return Cursors.of(tool.name, project.identity, ref, others)
@@ -305,7 +321,7 @@ def _metadata(tool: Tool, call: Call, arguments: Arguments) -> dict[str, Any] | 
 def _look(tool: Tool, call: Call, given: Mapping[str, Any], ref: str | None) -> dict[str, Any] | None:
     """How the index stands; None where that cannot be learnt, since an error must not be hidden behind another."""
     try:
-        project = call.project_in(given, tool.root_param)
+        project = call.project_in(given, tool.root_param_in(given))
         return index_status(project.index, call.cancel, call.ref_for(project, ref)).metadata()
     except CairnError:
         return None
@@ -319,7 +335,8 @@ def _note(tool: Tool, call: Call, arguments: Arguments, reply: ToolReply) -> Non
     nor a person who looks at pages is a connection, and has none."""
     if reply.error is None and call.door not in ("cli", "page"):
         given = {name: value for name, value in (arguments or {}).items() if name not in tool.unlogged}
-        call.registry.sessions.note(call.connection, call.projects, tool.name, given.get(tool.root_param), given)
+        root = given.get(tool.root_param_in(given))
+        call.registry.sessions.note(call.connection, call.projects, tool.name, root, given)
 
 
 def _record(tool: Tool, call: Call, arguments: Arguments, reply: ToolReply, elapsed_ms: float) -> None:
@@ -328,13 +345,16 @@ def _record(tool: Tool, call: Call, arguments: Arguments, reply: ToolReply, elap
     most_ms = tool.slow_ms(arguments) if callable(tool.slow_ms) else tool.slow_ms
     slow, refused = most_ms is not None and elapsed_ms > most_ms, isinstance(reply.error, RateLimited)
     call.registry.metrics.record(tool.metric, elapsed_ms, error=kind, refused=refused, slow=slow)
+    level = logging.WARNING if slow else logging.INFO
+    if not log.isEnabledFor(level) and call.registry.journal is None:
+        return
     count = reply.value.get("totalMatches")
     facts = {
         "tool": tool.name, "door": call.door, "connection": call.connection.id, "success": reply.error is None,
         "duration": round(elapsed_ms, 2), "size": len(reply.text), "error": kind,
         "arguments": redact.mask_arguments(_loggable(tool, arguments)), **({} if count is None else {"found": count}),
     }  # fmt: skip
-    log.log(logging.WARNING if slow else logging.INFO, "%s", tool.name, extra={"call": facts})
+    log.log(level, "%s", tool.name, extra={"call": facts})
     if call.registry.journal is not None:
         call.registry.journal.note(facts, call.connection.client)
 

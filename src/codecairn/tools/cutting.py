@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 
 from codecairn.budget import room_for
-from codecairn.history.log import cursor_at
 from codecairn.tools.cursor import SEAL, offset_of
 
 _LEAST_LINES = 2_000
@@ -126,19 +125,24 @@ def _cursor(fields: dict[str, Any], params: Mapping[str, Any], shown: int) -> st
     if SEAL not in params:
         return None
     if "tip" in fields:
+        from codecairn.history.log import cursor_at  # noqa: PLC0415 - for who lists commits
+
         return str(params[SEAL](cursor_at(fields["tip"], fields["offset"] + shown)))
     return str(params[SEAL](str(offset_of(params["cursor"]) + shown)))
 
 
 def _with_short_passages(value: Any, longest: int) -> Any:
     if isinstance(value, list):
-        return [_with_short_passages(item, longest) for item in value]
+        return [_with_short_passages(item, longest) if isinstance(item, list | dict) else item for item in value]
     if not isinstance(value, dict):
         return value
-    return {
-        name: _short(item, longest) if name in _PASSAGE_FIELDS else _with_short_passages(item, longest)
-        for name, item in value.items()
-    }
+    cut = dict(value)  # of most fields nothing is cut, and a call for each took a twentieth of a search
+    for name, item in value.items():
+        if name in _PASSAGE_FIELDS:
+            cut[name] = _short(item, longest)
+        elif isinstance(item, list | dict):
+            cut[name] = _with_short_passages(item, longest)
+    return cut
 
 
 def _short(passage: Any, longest: int) -> Any:

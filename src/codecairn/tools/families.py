@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from codecairn.budget import room_for
 from codecairn.errors import CairnError, InvalidInput
@@ -31,8 +32,7 @@ from codecairn.tools.cutting import fit_fields, to_json
 Markdown = Callable[[Any, Mapping[str, Any]], str]
 
 
-@dataclass(frozen=True)
-class AnswerForm:
+class AnswerForm(Struct, frozen=True):
     """How one call's value becomes text: for reading where there is a printer, as Markdown, else as JSON."""
 
     params: Mapping[str, Any]
@@ -121,8 +121,7 @@ NOT_INDEXED: Metadata = IndexStatus("stale", "not_indexed", "not_indexed", LIVE)
 """True while no index exists; a tool that answers from an index says its own."""
 
 
-@dataclass(frozen=True)
-class Family:
+class Family(Struct, frozen=True):
     fault: Callable[[CairnError, str, Metadata | None], dict[str, Any]]
     """Makes the value of an error, from the tool's name and how the index stands."""
     error_form: Any

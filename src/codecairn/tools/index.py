@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
@@ -21,11 +22,10 @@ from codecairn.store.open_index import OpenIndex
 from codecairn.store.schema import SCHEMA
 from codecairn.text import number_of
 from codecairn.tools import Call, tool
-from codecairn.tools.inquiry import Inquiry, UnlistedRoot, project_of
+from codecairn.tools.inquiry import Inquiry, ProjectPath, UnlistedRoot, project_of
 from codecairn.tools.waiting import CallProgress
 
 _MOST_ERRORS = 100
-ProjectPath = Annotated[Annotated[str, Meta(min_length=1)] | None, Meta(description="Project root, absolute")]
 
 
 class SkippedFiles(Struct, frozen=True, kw_only=True):
@@ -162,6 +162,8 @@ def get_status(call: Call, *, path: ProjectPath = None, workspace: UnlistedRoot 
     """What is indexed, how fresh, what was left out and why. Use it when a search misses something."""
     project = project_of(call, workspace, path)
     stands = index_status(project.index, call.cancel)
+    if project.mail is not None:
+        stands = replace(stands, warnings=[*stands.warnings, *project.mail.remarks()])
     progress = _progress(call, project, stands)
     if stands.layer is None or stands.opened is None:
         damaged = stands.schema in ("corrupt_manifest", "reindex_required")

@@ -27,6 +27,7 @@ Workspace = Annotated[str | None, Meta(description="Project root (default: the s
 UnlistedRoot = Annotated[
     str | None, Meta(description="Project root (default: the served one)", extra_json_schema={UNLISTED: True})
 ]
+ProjectPath = Annotated[Annotated[str, Meta(min_length=1)] | None, Meta(description="Project root, absolute")]
 Ref = Annotated[str | None, Meta(description="Branch, tag or commit (default: the working tree)")]
 
 

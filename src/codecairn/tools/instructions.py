@@ -274,7 +274,8 @@ def usage_track(
     catalog = call.project.catalog.current()
     if id not in catalog.entries:
         return EntryMissing(not_found=True, hash=catalog.hash)
-    used = call.project.memory.track(id, timestamp())
+    mail = call.project.mail
+    used = mail.track(id) if mail is not None else call.project.memory.track(id, timestamp())
     shown = call.project.memory.shown().get(id)
     return UseCounted(
         id=id, usage_count=used.count, last_used_at=used.last_used, hash=catalog.hash,

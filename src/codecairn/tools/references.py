@@ -146,7 +146,7 @@ def _with_candidates(
 def _candidate(engine: Engine, target: Definition, rows: ReferenceSet, share: int) -> CandidateReferences:
     bound, unbound = rows.references, rows.unresolved
     return CandidateReferences(
-        symbol=describe_symbol(engine, target), references=[_reference(engine, each) for each in bound[:share]],
+        symbol=describe_symbol(engine, target), references=[reference_row(engine, each) for each in bound[:share]],
         total_references=len(bound), unresolved_count=len(unbound), elsewhere_count=len(rows.elsewhere),
     )  # fmt: skip
 
@@ -177,7 +177,7 @@ def _page(
     return References(
         symbol=describe_symbol(engine, target),
         references=[
-            _reference(engine, each)
+            reference_row(engine, each)
             for each in bound[offset:after]
         ],
         total_references=len(bound), unresolved_count=len(unbound), elsewhere_count=len(found.elsewhere),
@@ -191,7 +191,7 @@ def _page(
     )  # fmt: skip
 
 
-def _reference(engine: Engine, each: Reference) -> ReferenceRow:
+def reference_row(engine: Engine, each: Reference) -> ReferenceRow:
     return ReferenceRow(**_place(engine, each), confidence=each.confidence, resolver=each.resolver)
 
 

@@ -14,7 +14,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
-from difflib import get_close_matches
 from pathlib import PurePath
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
@@ -208,6 +207,8 @@ def _explain(message: str, params: type[msgspec.Struct], given: dict[str, Any]) 
 def _nearest(name: str, known: list[str]) -> list[str]:
     """Parameters by their letters, whatever the case and whether they are joined by underscores."""
     plain = {_plain(each): each for each in known}
+    from difflib import get_close_matches  # noqa: PLC0415 - for who is mistaken
+
     near = get_close_matches(_plain(name), plain, MOST, 0.5)
     return [plain[each] for each in near]
 

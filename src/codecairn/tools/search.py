@@ -18,15 +18,13 @@ from codecairn.names.qualified import module_of, package_of, qualified_name
 from codecairn.paths import printable
 from codecairn.rank.candidate import Ranked
 from codecairn.rank.excerpts import excerpt_of, extent_of
-from codecairn.rank.explain import reasons, what_it_lacked
 from codecairn.rank.search import CANDIDATES, Mode, Question
 from codecairn.reading.search import print_explanation, print_search
 from codecairn.store.view import View
 from codecairn.suggestions import nearest_paths, suggestion
 from codecairn.tools import Call, tool
 from codecairn.tools.cursor import Cursor, offset_of
-from codecairn.tools.index import ProjectPath
-from codecairn.tools.inquiry import Inquiry, Ref, UnlistedRoot, Workspace, inquire, project_of
+from codecairn.tools.inquiry import Inquiry, ProjectPath, Ref, UnlistedRoot, Workspace, inquire, project_of
 from codecairn.tools.suggestions import filters_without_files
 
 _LONGEST_QUERY = 1000
@@ -283,6 +281,8 @@ def _place_of(view: View, found: Sequence[Ranked], path: str, line: int) -> int 
 
 
 def _explain(view: View, query: str, ranked: Ranked, place: int, metadata: dict[str, Any]) -> Explanation:
+    from codecairn.rank.explain import reasons  # noqa: PLC0415 - for who asks why
+
     candidate = ranked.candidate
     start, end = extent_of(view, candidate.file, candidate.number, candidate.symbol)
     return Explanation(
@@ -298,6 +298,8 @@ def _explain(view: View, query: str, ranked: Ranked, place: int, metadata: dict[
 
 
 def _lacking(view: View, asked: Question, found: Sequence[Ranked], path: str, line: int) -> ResultNotFound:
+    from codecairn.rank.explain import what_it_lacked  # noqa: PLC0415 - the same
+
     file = view.file_at(path)
     lacked = "no file of this path is indexed" if file is None else what_it_lacked(view, asked, found, file, line)
     near = nearest_paths(path, (each.path for each in view.files())) if file is None else []

@@ -10,6 +10,14 @@ const part = async (url, signal) => {
   return answer.text();
 };
 
+const say = (element, words) => {
+  const line = document.createElement("p");
+  line.className = "summary";
+  line.setAttribute("role", "status");
+  line.textContent = words;
+  element.replaceChildren(line);
+};
+
 const form = document.getElementById("search");
 const results = document.getElementById("results");
 const WAIT_MS = 140;
@@ -19,7 +27,7 @@ if (form && results) {
   const address = () => {
     const given = new URLSearchParams();
     for (const [name, value] of new FormData(form)) { if (value.trim()) { given.append(name, value); } }
-    return "/" + (given.size ? "?" + given : "");
+    return form.getAttribute("action") + (given.size ? "?" + given : "");
   };
   const search = async () => {
     const url = address();
@@ -31,7 +39,7 @@ if (form && results) {
       history.replaceState(null, "", url);
       document.title = (form.q.value.trim() || "Search") + " · Cairn";
     } catch (error) {
-      if (error.name !== "AbortError") { throw error; }
+      if (error.name !== "AbortError") { say(results, "The server does not answer. Type on to try again."); }
     }
   };
   const soon = () => { clearTimeout(timer); timer = setTimeout(search, WAIT_MS); };
@@ -56,10 +64,11 @@ document.addEventListener("click", async (event) => {
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) { return; }
   const field = document.getElementById("q");
+  const home = document.querySelector("nav a");
   const typing = /^(input|select|textarea)$/i.test(event.target.tagName);
   if (event.key === "/" && !typing) {
     event.preventDefault();
-    if (field) { field.focus(); field.select(); } else { location.href = "/"; }
+    if (field) { field.focus(); field.select(); } else { location.href = home ? home.href : "/"; }
     return;
   }
   if ((event.key !== "ArrowDown" && event.key !== "ArrowUp") || (typing && event.target !== field)) { return; }
@@ -83,9 +92,13 @@ const live = document.getElementById("live");
 if (live && window.EventSource) {
   const MOST_ROWS = 100;
   const events = new EventSource(live.dataset.events);
+  const lost = document.createElement("div");
+  events.addEventListener("error", () => { say(lost, "Live updates are interrupted; trying again."); live.prepend(lost); });
+  events.addEventListener("open", () => lost.remove());
   const replace = (id) => (event) => { put(document.getElementById(id), event.data); };
   events.addEventListener("status", replace("live-status"));
   events.addEventListener("traffic", replace("live-traffic"));
+  events.addEventListener("calls", replace("live-calls"));
   events.addEventListener("call", (event) => {
     const rows = document.getElementById("live-calls"), holder = document.createElement("tbody");
     put(holder, event.data);
