@@ -37,7 +37,7 @@ class CacheState(NamedTuple):
     most_bytes: int
 
 
-class Named:
+class NamedCache:
     """A cache among those of the process; one that nobody refers to any more is not listed."""
 
     def __init__(self, name: str, most_bytes: int) -> None:
@@ -55,7 +55,7 @@ class Named:
 
 _lock = threading.Lock()
 _numbers = count()
-_caches: WeakValueDictionary[int, Named] = WeakValueDictionary()
+_caches: WeakValueDictionary[int, NamedCache] = WeakValueDictionary()
 
 
 def caches() -> list[CacheState]:
@@ -72,7 +72,7 @@ def widen(factors: Mapping[str, int]) -> None:
             each.most_bytes *= factors.get(each.name, 1)
 
 
-class Cache(Named, Generic[_Key, _Value]):
+class Cache(NamedCache, Generic[_Key, _Value]):
     """Values by key, the latest used, up to a weight. Any thread may use it.
 
     `subject` names the thing that a key is a state of; only the state that was put last is kept."""
@@ -149,7 +149,7 @@ class Cache(Named, Generic[_Key, _Value]):
             return CacheState(self.name, len(self._kept), self._bytes, self.most_bytes)
 
 
-class Memo(Named, dict[_Key, _Value]):
+class Memo(NamedCache, dict[_Key, _Value]):
     """Answers by their question, which is text or a tuple with texts in it: `memo[question]` works out what is missing.
 
     The answer to a question that is longer than five hundred characters is not kept."""

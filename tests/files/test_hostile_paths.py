@@ -20,6 +20,7 @@ from codecairn.tools.families import ToolReply
 from tests.support.doors import service
 from tests.support.repo import Repo
 from tests.support.soak import SOAK
+from tests.support.wait import eventually
 
 if os.name == "nt":
     pytest.skip("needs links and pipes", allow_module_level=True)
@@ -219,14 +220,16 @@ def test_a_name_that_changes_while_it_is_read_leads_nowhere_else(
     shifting: Repo, trials: Callable[[int], int], change: Callable[[Path], None], path: str
 ) -> None:
     served = service(shifting.path)
-    read_at_all = 0
+
+    def is_read() -> bool:
+        reply = read(served, path)
+        assert SECRET not in reply.text
+        assert reply.error is not None or reply.value["file"]["content"] in (OPEN, "")
+        return reply.error is None
+
     with under_way(change, shifting.path):
-        for _ in range(trials(10_000)):
-            reply = read(served, path)
-            assert SECRET not in reply.text
-            assert reply.error is not None or reply.value["file"]["content"] in (OPEN, "")
-            read_at_all += reply.error is None
-    assert read_at_all
+        if not sum(is_read() for _ in range(trials(10_000))):
+            eventually(is_read)  # on a busy machine the swaps can keep step with the reads for a while
 
 
 @pytest.mark.parametrize("change", [swap_file, swap_folder, swap_link])

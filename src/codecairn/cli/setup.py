@@ -16,7 +16,7 @@ from codecairn.cli.tool_call import call_tool, progress_bar, project_around, roo
 if TYPE_CHECKING:
     from codecairn.clients import KnownClient
     from codecairn.setup.files import Receipts
-    from codecairn.setup.plan import Change, Request
+    from codecairn.setup.plan import Change, SetupRequest
 
 _CONTEXT = 2
 _TITLE = 16
@@ -54,14 +54,14 @@ def command(
     remove: bool,
 ) -> None:
     from codecairn.setup.files import Receipts
-    from codecairn.setup.plan import Request, may_be_project, plan_adding, plan_guide
+    from codecairn.setup.plan import SetupRequest, may_be_project, plan_adding, plan_guide
 
     settings = config.load()
     receipts = Receipts(config.data_folder(settings))
     for option, given in (("--url", url), ("--team", team)):
         if given and not given.startswith(("http://", "https://")):
             raise click.UsageError(f"{option} {given}: an address begins with http:// or https://")
-    asked = Request(project_around(root), in_project, url, (settings.token or "") if url else "")
+    asked = SetupRequest(project_around(root), in_project, url, (settings.token or "") if url else "")
     chosen = _choose(names, asked, say=not remove)
     if team and not (remove or dry_run):
         _join(settings, team)
@@ -115,7 +115,7 @@ def _leave(settings: config.Settings, *, dry_run: bool) -> None:
         _tell(True, "Team", "would be left" if dry_run else "left; memory that was shared stays here too")
 
 
-def _choose(names: tuple[str, ...], asked: Request, *, say: bool) -> list[KnownClient]:
+def _choose(names: tuple[str, ...], asked: SetupRequest, *, say: bool) -> list[KnownClient]:
     from codecairn.setup.plan import is_here
     from codecairn.suggestions import nearest, suggestion
 
@@ -187,7 +187,7 @@ def _write(changes: list[Change], receipts: Receipts, *, yes: bool, is_private: 
     return problems
 
 
-def _take_back(chosen: list[KnownClient], asked: Request, receipts: Receipts, *, dry_run: bool, yes: bool) -> None:
+def _take_back(chosen: list[KnownClient], asked: SetupRequest, receipts: Receipts, *, dry_run: bool, yes: bool) -> None:
     from codecairn.setup.plan import files_of, plan_removing
 
     places = [(each.title, path, each.keys) for each in chosen for path in files_of(each, asked.root)]
@@ -221,7 +221,7 @@ def _index(root: Path) -> int:
     return 0
 
 
-def _prove(chosen: list[KnownClient], asked: Request) -> int:
+def _prove(chosen: list[KnownClient], asked: SetupRequest) -> int:
     """Start the server as clients do, and ask those that can be asked."""
     from codecairn.setup import proof
     from codecairn.setup.plan import invocation

@@ -137,19 +137,19 @@ def _about_file(view: View, file: FileRow) -> str:
     return opening(view.text(file.id), file.language)
 
 
-class _Folder(NamedTuple):
+class _FolderRow(NamedTuple):
     name: str
     files: list[FileRow]
     role: Role
 
 
-def _folders(survey: Survey) -> list[_Folder]:
+def _folders(survey: Survey) -> list[_FolderRow]:
     """The folders of the root, those with most of the product first."""
     below: dict[str, list[FileRow]] = {}
     for file in survey.files:
         if "/" in file.path:
             below.setdefault(file.path.split("/", 1)[0], []).append(file)
-    found = [_Folder(_inmost(name, files), files, common_role(files)) for name, files in below.items()]
+    found = [_FolderRow(_inmost(name, files), files, common_role(files)) for name, files in below.items()]
     return sorted(found, key=lambda each: (each.role != "source", -len(each.files), each.name))
 
 
@@ -163,7 +163,7 @@ def _inmost(name: str, files: list[FileRow]) -> str:
     return name
 
 
-def _folder_row(each: _Folder) -> str:
+def _folder_row(each: _FolderRow) -> str:
     language = Counter(file.language or "other" for file in each.files).most_common(1)[0][0]
     kind = f", {_ROLES[each.role]}" if each.role in _ROLES else ""
     line = f"- {folder_name(each.name)} {count_of(len(each.files), 'file')}, mostly {display_name(language)}{kind}"

@@ -15,7 +15,7 @@ from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, InvalidInput, NotFound
 from codecairn.parse.formats import fence
 from codecairn.paths import Guard
-from codecairn.source.git import Git, Layout, WorkingTree
+from codecairn.source.git import Git, Layout, SafeTree
 from codecairn.source.git_errors import REPAIR, damage, failure, lacks_objects
 from codecairn.source.git_objects import read_blob
 from codecairn.source.process import Finished
@@ -112,7 +112,7 @@ def _annotate(
 
 
 def _run(
-    git: Git, path: str, lines: list[str], revision: str | None, tree: WorkingTree | None, cancel: Cancel
+    git: Git, path: str, lines: list[str], revision: str | None, tree: SafeTree | None, cancel: Cancel
 ) -> tuple[Finished, list[str]]:
     """Through moves where that can be had: it reads files that a partial clone may lack, and may take long."""
     options = ["--porcelain", "--no-textconv", "--no-ignore-revs-file", "--encoding=UTF-8", "-w", *lines]

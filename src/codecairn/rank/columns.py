@@ -22,7 +22,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from codecairn.cache import CacheState, Named
+from codecairn.cache import CacheState, NamedCache
 from codecairn.rank.candidate import LONGEST_DOC, Place
 from codecairn.rank.file_paths import folder_parts, penalty, telling_stem
 from codecairn.store.file_version import SymbolRow
@@ -251,7 +251,7 @@ def _qualifier(head: ChunkHead, own: tuple[str, ...]) -> list[str]:
     return [part for part in parts if part not in own]
 
 
-class Columns(Named):
+class Columns(NamedCache):
     """The table of the process, under a bound."""
 
     def __init__(self, name: str, most_bytes: int) -> None:

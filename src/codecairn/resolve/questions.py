@@ -138,6 +138,12 @@ class Questions:
         self._leads_back_to = _NOWHERE
         self._answers: dict[object, Any] = {}
         self._scopes: dict[int, FileScope] = {}
+        view.closing.callback(self.close)
+
+    def close(self) -> None:
+        """The view ends. The parts refer to each other through this, so that only a full collection would find them: a
+        server held the engines of thousands of calls until then."""
+        self.__dict__.clear()
 
     def meaning(self, scope: FileScope, site: Site) -> BoundSite:
         """What a site means, where that is asked on the way to another answer."""

@@ -37,7 +37,7 @@ An agent that sees no MCP tools (a sub-agent, a script) asks in the shell:
 
 
 @dataclass(frozen=True)
-class Request:
+class SetupRequest:
     """What the user asked for."""
 
     root: Path
@@ -90,7 +90,7 @@ def invocation() -> list[str]:
     return [str(script)] if script.exists() else [sys.executable, "-m", "codecairn"]
 
 
-def entry_for(client: KnownClient, asked: Request) -> ConfigEntry:
+def entry_for(client: KnownClient, asked: SetupRequest) -> ConfigEntry:
     path = client.project_file(asked.root) if asked.in_project else client.user_file()
     if path is None:
         raise NotEditable(f"{client.title} has no configuration for a project")
@@ -119,7 +119,7 @@ def _fill(template: Mapping[str, Any], words: Mapping[str, Any], token: str) -> 
     return filled
 
 
-def plan_adding(client: KnownClient, asked: Request, receipts: files.Receipts) -> Change:
+def plan_adding(client: KnownClient, asked: SetupRequest, receipts: files.Receipts) -> Change:
     try:
         entry = entry_for(client, asked)
     except NotEditable as error:

@@ -82,7 +82,7 @@ class Layout(Struct, frozen=True):
         return not self.prefix
 
 
-class WorkingTree(Struct, frozen=True):
+class SafeTree(Struct, frozen=True):
     """Lets a git look at the project's files and run nothing, write nothing."""
 
     settings: list[tuple[str, str]]
@@ -115,7 +115,7 @@ class Git:
         self,
         *arguments: str,
         cancel: Cancel,
-        tree: WorkingTree | None = None,
+        tree: SafeTree | None = None,
         enough: Callable[[bytearray], bool] | None = None,
         seconds: float | None = None,
         stdin: bytes | None = None,
@@ -180,7 +180,7 @@ class Git:
             )
         return NotARepository("git could not be started", remedy="Install git and restart the server.")
 
-    def read(self, *arguments: str, cancel: Cancel, tree: WorkingTree | None = None) -> bytes:
+    def read(self, *arguments: str, cancel: Cancel, tree: SafeTree | None = None) -> bytes:
         """Run git; what it prints, or the typed error that its complaint means."""
         return output_of(self.run(*arguments, cancel=cancel, tree=tree))
 
@@ -319,7 +319,7 @@ class Git:
             return False
 
     @contextmanager
-    def working_tree(self, layout: Layout, cancel: Cancel) -> Iterator[WorkingTree]:
+    def working_tree(self, layout: Layout, cancel: Cancel) -> Iterator[SafeTree]:
         """For as long as git is to look at the files of the project."""
         from tempfile import TemporaryDirectory  # noqa: PLC0415 - for who compares files
 
@@ -331,11 +331,11 @@ class Git:
                 pass
             except OSError as error:
                 raise self._not_started(error) from error
-            yield WorkingTree(self._filters_off(cancel), copy)
+            yield SafeTree(self._filters_off(cancel), copy)
 
-    def writable_tree(self, cancel: Cancel) -> WorkingTree:
+    def writable_tree(self, cancel: Cancel) -> SafeTree:
         """For a git that is to check files out, and to run nothing for it."""
-        return WorkingTree(self._filters_off(cancel))
+        return SafeTree(self._filters_off(cancel))
 
     def _filters_off(self, cancel: Cancel) -> list[tuple[str, str]]:
         """Settings that empty every filter any configuration file defines; asked anew each time, as files change."""

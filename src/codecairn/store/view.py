@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -127,6 +127,8 @@ class View:
         self.is_blocked = is_blocked
         self.cancel = Cancel()
         """Of the call that reads here. Every question to the view checks it, so a loop over files ends with it."""
+        self.closing = ExitStack()
+        """Called when the view ends, by whoever keeps what no longer holds then."""
         self._database = database
         self._documents = Documents(lexical, database, self._visible)
         self._met = Met().files
@@ -392,4 +394,6 @@ def open_view(
     with store.reading() as database:
         layer = layer_in(database, WORKING_TREE, root) if ref is None else layer_in(database, "id = ?", ref)
         base = layer_in(database, BASE, layer.within.key) if layer else None
-        yield View(database, lexical, store.path.parent, layer, base, is_blocked) if layer else None
+        view = View(database, lexical, store.path.parent, layer, base, is_blocked) if layer else None
+        with view.closing if view else nullcontext():
+            yield view

@@ -266,7 +266,7 @@ def _answer(tool: Tool, call: Call, arguments: Arguments) -> ToolReply:
             value, given = _invoke(tool, call, given)
         return FAMILIES[tool.family].success(value, _form(tool, call, wanted_format, given))
     except CairnError as error:
-        return _failure(tool, call, arguments, error)
+        return _failure(tool, call, arguments, _without_frames(error))
     except Exception as error:
         log.exception("%s failed", tool.name)
         return _failure(tool, call, arguments, CairnError(printable(f"{type(error).__name__}: {error}")))
@@ -300,6 +300,12 @@ def _form(tool: Tool, call: Call, wanted: str | None, params: Mapping[str, Any])
     if wanted == "json":
         return AnswerForm(params, tool.fit)
     return AnswerForm(params, tool.fit, tool.markdown, tool.reading if call.answers != "json" else None)
+
+
+def _without_frames(error: CairnError) -> CairnError:
+    """The same error for who keeps it: its traces hold all that the call had in hand, and some hold the error."""
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
 
 
 def _failure(tool: Tool, call: Call, arguments: Arguments, error: CairnError) -> ToolReply:

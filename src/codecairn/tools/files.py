@@ -101,7 +101,7 @@ def read_file(
 ) -> ReadFile:
     """A file of any branch; a long one by its outline and in pages. Use it when you know the path."""
     project = project_of(call, workspace)
-    reader = _Reader(call, project, ref, commit_for(call, project, ref))
+    reader = _FileReader(call, project, ref, commit_for(call, project, ref))
     with suggest_paths(project, path, call.cancel, reader.commit):
         file = reader.read(path)
     extent = extent_of(file, startLine, endLine)
@@ -153,7 +153,7 @@ def commit_for(call: Call, project: Project, ref: str | None) -> str:
 
 
 @dataclass(frozen=True)
-class _Reader:
+class _FileReader:
     """Files as one call sees them: in the working tree, or in the commit that its ref stood for when it began."""
 
     call: Call
@@ -168,7 +168,7 @@ class _Reader:
         return read_at(self.project.git, self.project.guard, path, self.commit, self.call.cancel)
 
 
-def _facts(reader: _Reader, file: FileText) -> dict[str, Any]:
+def _facts(reader: _FileReader, file: FileText) -> dict[str, Any]:
     said = {
         "module": module_name(file.path, reader.project.name), "role": main_role(file.path),
         "lastModified": file.modified,
@@ -187,7 +187,7 @@ class _LoadedImports:
     metadata: dict[str, Any] = field(default_factory=dict)
 
 
-def _load_imports(reader: _Reader, file: FileText) -> _LoadedImports:
+def _load_imports(reader: _FileReader, file: FileText) -> _LoadedImports:
     imports = _imports(file)
     inquiry, missing = _inquire(reader)
     if imports is None:
@@ -206,7 +206,7 @@ def _load_imports(reader: _Reader, file: FileText) -> _LoadedImports:
     return _LoadedImports(dependencies, external, unresolved, inquiry.metadata(warnings, is_cut=is_cut))
 
 
-def _inquire(reader: _Reader) -> tuple[Inquiry, list[str]]:
+def _inquire(reader: _FileReader) -> tuple[Inquiry, list[str]]:
     """Ask the index of the ref that is read; where there is none ask that of the working tree, and say so."""
     try:
         return inquire(reader.call, reader.project, reader.ref), []
@@ -261,7 +261,7 @@ def _is_own(module: str) -> bool:
 _NO_ROOM = "too much text for one answer; read it by itself"
 
 
-def _dependencies(reader: _Reader, paths: list[str]) -> Iterator[Dependency]:
+def _dependencies(reader: _FileReader, paths: list[str]) -> Iterator[Dependency]:
     room = _MOST_CHARACTERS
     for path in paths:
         content, omitted = None, ""

@@ -1,0 +1,70 @@
+"""A call that has ended leaves nothing behind that only a full collection would find: its memory is free at once."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from codecairn.connection import Connection
+from codecairn.serve import Service
+from codecairn.tools import Call
+from codecairn.tools.families import ToolReply
+from tests.crash.calls import project
+from tests.support.doors import service
+
+CALLS: list[tuple[str, dict[str, Any], bool]] = [
+    ("find_references", {"symbol_name": "validate_token"}, True),
+    ("find_references", {"symbol_name": "no_such_name"}, False),
+    ("get_call_graph", {"symbol_name": "part4_1"}, True),
+    ("find_symbol", {"symbol_name": "large_7"}, True),
+    ("diff_context", {"base_ref": "main", "head_ref": "feature"}, True),
+    ("diff_context", {"base_ref": "no-such-branch"}, False),
+    ("explain_ranking", {"query": "sheep", "result_path": "pkg/auth.py", "result_line_start": 900}, False),
+    ("build_context_pack", {"task": "who calls part4_1"}, True),
+    ("search_code", {"query": "validate token"}, True),
+    ("context_search", {"query": "validate token"}, True),
+    ("remember", {"type": "rule", "content": "Tokens are validated.", "symbol": "validate_token"}, True),
+    ("read_file", {"path": "pkg/none.py"}, False),
+]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> tuple[Service, Path]:
+    root = project(tmp_path_factory.mktemp("left") / "gate").path
+    made = service(root)
+    assert ask(made, "index_codebase", {"path": str(root)}).error is None
+    return made, root
+
+
+def ask(made: Service, tool: str, arguments: dict[str, Any]) -> ToolReply:
+    found = made.registry.find(tool)
+    assert found is not None
+    call = Call(made.projects, Connection("one"), made.registry, "stdio", answers="both")
+    return made.registry.call(found, call, arguments)
+
+
+def ours_among(garbage: list[Any]) -> set[str]:
+    return {type(each).__name__ for each in garbage if type(each).__module__.startswith("codecairn.")}
+
+
+@pytest.mark.parametrize(("tool", "arguments", "is_answered"), CALLS)
+def test_what_a_call_made_is_free_when_it_ends(
+    served: tuple[Service, Path], tool: str, arguments: dict[str, Any], is_answered: bool
+) -> None:
+    made, root = served
+    given = {**arguments, "path": str(root)} if tool == "search_code" else arguments
+    ask(made, tool, given)  # what stays for later calls is made by the first
+    gc.collect()
+    gc.disable()
+    try:
+        assert (ask(made, tool, given).error is None) == is_answered
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        assert ours_among(gc.garbage) == set()
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
