@@ -21,6 +21,7 @@ import pytest
 
 from codecairn.team.database import RecordUnavailable
 from codecairn.team.embedded import embedded_url, stop_embedded
+from codecairn.team.nodes import ALIVE_S
 from tests.support.doors import Answer
 from tests.support.soak import PATIENCE, SOAK
 from tests.support.team import Team, TeamDoor, TeamProcess, open_team
@@ -50,7 +51,7 @@ class Scene:
     def __init__(self, home: Path, folder: Path, stack: ExitStack) -> None:
         self.home, self.folder, self._stack = home, folder, stack
         self.url = embedded_url(home)
-        self.team: Team = stack.enter_context(open_team(self.url, folder))
+        self.team: Team = stack.enter_context(open_team(self.url, folder, ALIVE_S))
         self.revisions = dict.fromkeys(NAMES, 1)
         for name in NAMES:
             self.team.repository(name, files_of(name, 1))
