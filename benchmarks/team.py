@@ -78,7 +78,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("repositories", type=Path, nargs="+")
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--stages", default="index,search,push,sizes")
-    parser.add_argument("--local", type=int, metavar="N", help="index so many locally (default: all)")
+    parser.add_argument("--local", type=int, metavar="N", help="index so many locally, evenly chosen (default: all)")
     parser.add_argument("--nodes", type=int, default=1)
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--pushes", type=int, default=5)
@@ -99,7 +99,8 @@ class _Run:
         self.figures: dict[str, Any] = json.loads(self._path.read_text()) if self._path.exists() else {}
         self.subjects = _subjects(folder, options.repositories)
         self.lines = sum(each.lines for each in self.subjects)
-        self.at_home = sorted(self.subjects, key=lambda each: each.name)[: options.local]
+        every = len(self.subjects) // options.local if options.local else 1
+        self.at_home = sorted(self.subjects, key=lambda each: each.name)[:: max(1, every)][: options.local]
         self._add({"repositories": len(self.subjects), "lines": self.lines})
 
     def measure(self) -> dict[str, Any]:

@@ -27,6 +27,8 @@ from tests.support.soak import PATIENCE
 from tests.support.wait import eventually
 
 LEASE_S = 2.0
+STALL_S = 60.0
+"""How long a silent node counts as living where all share one process: a machine that stalls stalls all of them."""
 
 
 @dataclass
@@ -150,9 +152,9 @@ class Team:
 
 
 @contextmanager
-def open_team(url: str, folder: Path) -> Iterator[Team]:
+def open_team(url: str, folder: Path, alive_s: float = STALL_S) -> Iterator[Team]:
     with ExitStack() as stack:
-        record = Record(url, LEASE_S)
+        record = Record(url, LEASE_S, alive_s)
         stack.callback(record.close)
         record.migrate()
         yield Team(url, folder, record, stack)

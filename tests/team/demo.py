@@ -15,6 +15,7 @@ from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
 from codecairn.team.embedded import embedded_url, stop_embedded
+from codecairn.team.nodes import ALIVE_S
 from tests.support.team import Team, TeamProcess, open_team
 from tests.support.wait import eventually
 
@@ -60,7 +61,7 @@ def main() -> None:
         began = time.monotonic()
         url = embedded_url(home)
         step(began, "PostgreSQL is started")
-        run(stack.enter_context(open_team(url, folder)), stack)
+        run(stack.enter_context(open_team(url, folder, ALIVE_S)), stack)
 
 
 def run(team: Team, stack: ExitStack) -> None:

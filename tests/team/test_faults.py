@@ -21,6 +21,7 @@ import pytest
 
 from codecairn.team.database import RecordUnavailable
 from codecairn.team.embedded import embedded_url, stop_embedded
+from codecairn.team.nodes import ALIVE_S
 from tests.support.doors import Answer
 from tests.support.soak import PATIENCE, SOAK
 from tests.support.team import Team, TeamDoor, TeamProcess, open_team
@@ -50,7 +51,7 @@ class Scene:
     def __init__(self, home: Path, folder: Path, stack: ExitStack) -> None:
         self.home, self.folder, self._stack = home, folder, stack
         self.url = embedded_url(home)
-        self.team: Team = stack.enter_context(open_team(self.url, folder))
+        self.team: Team = stack.enter_context(open_team(self.url, folder, ALIVE_S))
         self.revisions = dict.fromkeys(NAMES, 1)
         for name in NAMES:
             self.team.repository(name, files_of(name, 1))
@@ -187,9 +188,13 @@ def test_killed_processes_cost_no_right_answer_and_no_write(scene: Scene, seeded
     rounds = 200 if SOAK else 4
     for number in range(rounds):
         victim = seeded.choice(list(LOSSES)) if SOAK else list(LOSSES)[number % len(LOSSES)]
-        LOSSES[victim](scene, seeded)
+        seconds = LOSSES[victim](scene, seeded)
         assert not load.wrong, (number, victim, load.wrong[:3])
-        print(f"round {number}: lost the {victim}; {load.asked} asked, {load.not_whole} said they were not whole")
+        print(
+            f"round {number}: lost the {victim}; whole after {seconds:.1f} s; {load.asked} asked, {load.not_whole} "
+            "said they were not whole",
+            flush=True,
+        )
         if number % 10 == 9:
             _check_writes(scene, load)
     load.end()
@@ -216,32 +221,36 @@ def _check_writes(scene: Scene, load: Load) -> None:
     print(f"{len(remembered)} remembered, {uses} uses, {len(answered)} answers: all recorded")
 
 
-def _lose_a_node(scene: Scene, chance: random.Random) -> None:
+def _lose_a_node(scene: Scene, chance: random.Random) -> float:
     place = chance.randrange(len(scene.nodes))
     scene.nodes[place].kill()
     survivor, killed_at = scene.nodes[1 - place], time.monotonic()
     for name in NAMES:
         scene.check(survivor, name)
     eventually(lambda: all(scene.check(survivor, name) for name in NAMES), WHOLE_AGAIN_S)
-    assert time.monotonic() - killed_at < WHOLE_AGAIN_S
+    seconds = time.monotonic() - killed_at
+    assert seconds < WHOLE_AGAIN_S
     everywhere = TeamDoor(survivor.port, scene.token).call("find_symbol", {"symbol_name": "use"})
     is_partial = everywhere.value["metadata"]["result_completeness"] == "partial"
     assert len(everywhere.value["symbols"]) == len(NAMES) or is_partial
     scene.nodes[place] = scene.start("node", f"node {place}")
     scene.team.await_ready()
+    return seconds
 
 
-def _lose_a_worker(scene: Scene, chance: random.Random) -> None:
+def _lose_a_worker(scene: Scene, chance: random.Random) -> float:
     name = chance.choice(NAMES)
     scene.push(name)
     time.sleep(chance.random() * 0.5)  # somewhere in the work
     scene.worker.kill()
+    killed_at = time.monotonic()
     for each in NAMES:
         for node in scene.nodes:
             scene.check(node, each)
     scene.worker = scene.start("work", "worker")
     for node in scene.nodes:
         eventually(lambda node=node: scene.shows(node, name), 60 * PATIENCE)  # type: ignore[misc]
+    return time.monotonic() - killed_at
 
 
 def _restart_postgres(folder: Path) -> None:
@@ -267,8 +276,9 @@ def _kill_postgres(scene: Scene) -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-def _lose_the_database(scene: Scene, chance: random.Random) -> None:
+def _lose_the_database(scene: Scene, chance: random.Random) -> float:
     _kill_postgres(scene)
+    killed_at = time.monotonic()
     for name in NAMES:
         for node in scene.nodes:
             scene.check(node, name)
@@ -282,9 +292,10 @@ def _lose_the_database(scene: Scene, chance: random.Random) -> None:
     for name in NAMES:
         for node in scene.nodes:
             eventually(lambda node=node, name=name: scene.check(node, name), 30 * PATIENCE)  # type: ignore[misc]
+    return time.monotonic() - killed_at
 
 
-def _lose_everything(scene: Scene, chance: random.Random) -> None:
+def _lose_everything(scene: Scene, chance: random.Random) -> float:
     del chance
     _kill_postgres(scene)
     for each in (*scene.nodes, scene.worker):
@@ -297,9 +308,12 @@ def _lose_everything(scene: Scene, chance: random.Random) -> None:
     for name in NAMES:
         for node in scene.nodes:
             eventually(lambda node=node, name=name: scene.check(node, name), WHOLE_AFTER_RESTART_S)  # type: ignore[misc]
-    assert time.monotonic() - began < WHOLE_AFTER_RESTART_S
+    seconds = time.monotonic() - began
+    assert seconds < WHOLE_AFTER_RESTART_S
+    return seconds
 
 
-LOSSES: dict[str, Callable[[Scene, random.Random], None]] = {
+LOSSES: dict[str, Callable[[Scene, random.Random], float]] = {
     "node": _lose_a_node, "worker": _lose_a_worker, "database": _lose_the_database, "whole team": _lose_everything,
 }  # fmt: skip
+"""What dies; each returns the seconds until everything was answered whole again."""

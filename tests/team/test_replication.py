@@ -100,6 +100,20 @@ def test_a_forced_push_and_a_deleted_branch_are_followed(team: Team) -> None:
     assert [each["ref"] for each in listed.value["refs"]] == ["main", "v1"]
 
 
+def test_a_forge_without_its_whole_history_is_taken_as_it_is(team: Team) -> None:
+    repo = team.repository("org/greeter", FILES)
+    repo.commit("again", {"app.py": "def welcome():\n    return 1\n"})
+    shallow = team.folder / "shallow"
+    repo.git("clone", "--quiet", "--depth=1", f"file://{repo.path}", str(shallow))
+    team.record.jobs.ask(team.record.repositories.add("org/shallow", str(shallow)))
+    team.work("worker")
+    team.start_node("a")
+    team.await_ready()
+    door = team.door(team.token())
+    assert not door.call("find_symbol", {"symbol_name": "welcome", "project": "org/shallow"}).is_error
+    assert len(door.call("git_log", {"project": "org/shallow"}).value["commits"]) == 1
+
+
 def test_versions_that_nothing_holds_are_collected_after_a_day(team: Team) -> None:
     repo = team.repository("org/greeter", FILES)
     team.work()

@@ -12,6 +12,7 @@ import pytest
 from codecairn.errors import CairnError, InvalidInput
 from codecairn.team.backup import export_record, import_record
 from codecairn.team.database import Database
+from codecairn.team.nodes import ALIVE_S
 from codecairn.team.record import STEPS
 from tests.support.team import Team, TeamDoor, open_team
 from tests.support.wait import eventually
@@ -73,7 +74,7 @@ def test_a_restored_dump_is_the_whole_team_again(team: Team, postgres: str, tmp_
 
     with fresh_database(postgres) as url:
         run(program("pg_restore"), "--no-owner", f"--dbname={url}", str(dump))
-        with open_team(url, tmp_path / "restored") as restored:
+        with open_team(url, tmp_path / "restored", ALIVE_S) as restored:
             eventually(lambda: not restored.record.nodes.living(), 20)
             restored.start_node()
             restored.await_ready()
@@ -109,7 +110,7 @@ def test_an_exported_record_is_the_whole_team_again(team: Team, postgres: str, t
         import_record(restored_to, file, STEPS)
         assert restored_to.rows("SELECT count(*) FROM audit") == audited
         restored_to.close()
-        with open_team(url, tmp_path / "restored") as restored:
+        with open_team(url, tmp_path / "restored", ALIVE_S) as restored:
             assert restored.record.node_secret == team.record.node_secret
             restored.start_node()
             restored.await_ready()
@@ -164,7 +165,7 @@ def test_a_node_forgets_discoveries_that_the_restored_record_does_not_know(
     node.stop()
     with fresh_database(postgres) as url:
         run(program("pg_restore"), "--no-owner", f"--dbname={url}", str(dump))
-        with open_team(url, team.folder) as restored:
+        with open_team(url, team.folder, ALIVE_S) as restored:
             eventually(lambda: not restored.record.nodes.living(), 20)
             restored.start_node()
             restored.await_ready()

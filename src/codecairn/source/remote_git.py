@@ -56,9 +56,9 @@ def ensure_clone(folder: Path, url: str, cancel: Cancel) -> Git:
 
 
 def fetch(git: Git, url: str, cancel: Cancel) -> RemoteRefs:
-    """Fetch every branch and tag."""
+    """Fetch every branch and tag; of a forge that has no whole history (--update-shallow), as much as it has."""
     _speak(
-        git, "fetch", "--quiet", "--force", "--prune", "--no-tags", "--no-write-fetch-head",
+        git, "fetch", "--quiet", "--force", "--prune", "--no-tags", "--update-shallow", "--no-write-fetch-head",
         "--no-recurse-submodules", "--no-auto-maintenance", "--end-of-options", url,
         f"+refs/heads/*:{_INCOMING}heads/*", f"+refs/tags/*:{_INCOMING}tags/*", cancel=cancel,
     )  # fmt: skip

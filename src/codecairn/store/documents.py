@@ -8,6 +8,7 @@ thousand keys takes 16 ms a term.
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +16,14 @@ from typing import Any
 from codecairn.store.lexical import ON_BRANCH, Lexical, key_of
 
 _Clause = tuple[Any, Any]
+
+
+def place_of(hit: tuple[int, int, float]) -> tuple[float, int, int]:
+    """Hits (file version, number, score) fall by score, to a thousandth of it, and then stand by version. The lexical
+    index adds a score up in an order that depends on its files, so that the last digits differ from machine to
+    machine."""
+    file, number, score = hit
+    return -round(math.log(score), 3) if score > 0 else math.inf, file, number
 
 
 class Documents:

@@ -152,6 +152,7 @@ class VectorField:
         self._signs = _as_words(np.asarray(files.signs(segment)))
         self._ordered = ordered
         self._first = np.array([each.first for each in ordered], np.int64)
+        self._files = np.array([each.file for each in ordered], np.int64)
         self._at = {each.file: each for each in ordered}
         self._own = object()
         self._hidden = np.ones(segment.rows, np.bool_)
@@ -177,16 +178,15 @@ class VectorField:
             asked = min(asked * 4, self.chunks)  # what is not wanted stood before what is
 
     def _best(self, query: Row, distance: npt.NDArray[np.int16], asked: int) -> list[Near]:
+        """The nearest, of all that share as many signs with the query as the last one that is looked at: the same ones
+        in whatever order the rows were written."""
         count = min(max(asked * 4, _RESCORED), self.chunks)
-        near = np.argpartition(distance, count - 1)[:count] if count < len(distance) else np.arange(len(distance))
-        near = np.sort(near[distance[near] < _FAR])
-        cosine = cosines(self._rows[near], query)
-        order = np.argsort(-cosine, kind="stable")[:asked]
-        rows = near[order]
-        places = np.searchsorted(self._first, rows, side="right") - 1
-        numbers = rows - self._first[places]
-        found = zip(places.tolist(), numbers.tolist(), cosine[order].tolist(), strict=True)
-        return [Near(self._ordered[place].file, number, each) for place, number, each in found]
+        near = np.flatnonzero(distance <= np.partition(distance, count - 1)[count - 1])
+        cosine, places = cosines(self._rows[near], query), np.searchsorted(self._first, near, side="right") - 1
+        files, numbers = self._files[places], near - self._first[places]
+        order = np.lexsort((numbers, files, -cosine))[:asked]
+        found = zip(files[order].tolist(), numbers[order].tolist(), cosine[order].tolist(), strict=True)
+        return [Near(*each) for each in found]
 
     def similar(self, query: Row, places: Sequence[tuple[int, int]], files: Sequence[int]) -> Similarities:
         """How near these chunks are, and these files, among which theirs are."""

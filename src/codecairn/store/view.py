@@ -20,7 +20,7 @@ import msgspec
 
 from codecairn.cancel import Cancel
 from codecairn.store.database import IndexStore
-from codecairn.store.documents import Documents
+from codecairn.store.documents import Documents, place_of
 from codecairn.store.file_version import CHUNK_COLUMNS, SYMBOL_COLUMNS, ChunkRow, SymbolRow, decompress, lines_of
 from codecairn.store.integrity import reading_version
 from codecairn.store.layers import BASE, WORKING_TREE, Layer, layer_in, shows_through
@@ -342,17 +342,18 @@ class View:
         `wanted` is asked about many at once."""
         queries = self._documents.queries(weighted, place)
         hits = [hit for query in queries for hit in self._best(query, most, wanted)]
-        return sorted(hits, key=lambda hit: -hit.score)[:most]
+        return sorted(hits, key=place_of)[:most]
 
     def _best(self, query: Any, most: int, wanted: Callable[[list[Hit]], list[Hit]]) -> list[Hit]:
-        asked, seen, hits = most, 0, list[Hit]()
-        while len(hits) < most:
+        """All that score as the last one are read, so that what is cut off depends on no order of writing."""
+        asked, seen, hits = most + most // 4, 0, list[Hit]()
+        while True:
             found = [Hit(*each) for each in self._documents.best(query, asked)]
             hits += wanted(self._visible_hits(found[seen:]))
-            if len(found) < asked:
-                break
+            is_full = len(hits) >= most and place_of(found[-1])[0] > place_of(hits[most - 1])[0]
+            if is_full or len(found) < asked:
+                return sorted(hits, key=place_of)[:most]
             seen, asked = asked, asked * 4  # what is not ours, or not wanted, stood before what is
-        return hits[:most]
 
     def _visible_hits(self, hits: list[Hit]) -> list[Hit]:
         met = self.meet({hit.file for hit in hits})

@@ -44,13 +44,14 @@ class TeamState:
     def owners(self, repository: TeamRepository) -> list[str]:
         return owners(repository.name, self.nodes)
 
-    def holders(self, repository: TeamRepository) -> list[str]:
-        """The living nodes that have it ready: its owners first, among them those that have the newest."""
+    def holders(self, repository: TeamRepository, first: str = "") -> list[str]:
+        """The living nodes that have it ready, the newest publication before others; among equals `first`, then its
+        owners."""
         ready = {
             node: generation for node, generation in self.replicas.get(repository.id, {}).items() if node in self.nodes
         }
         order = owners(repository.name, ready, len(ready))
-        return sorted(order, key=lambda node: -ready[node])
+        return sorted(order, key=lambda node: (-ready[node], node != first))
 
     def readable(self, caller: Caller, glob: str = "**") -> list[TeamRepository]:
         return [each for name, each in self.repositories.items() if matches_glob(name, glob) and caller.may_read(name)]
@@ -82,6 +83,9 @@ class Directory:
     def __init__(self, record: Record) -> None:
         self._record = record
         self.state = TeamState()
+        self.own: TeamNode | None = None
+        """The node whose directory this is, once others can reach it. It counts among the living however late its
+        heartbeat is: whoever can look is alive, and a machine that stalled must not drop or refuse what it has."""
         self.is_read = False
         """Whether the record was ever read: until then nothing is known, which is not the same as nothing."""
         self._seen = time.monotonic()
@@ -93,7 +97,7 @@ class Directory:
     def refresh(self) -> TeamState:
         """Read the record; raises where it does not answer, and the last state stays."""
         repositories = {each.name: each for each in self._record.repositories.all()}
-        nodes = {each.id: each for each in self._record.nodes.living()}
+        nodes = {each.id: each for each in (*self._record.nodes.living(), *([self.own] if self.own else []))}
         self.state = TeamState(repositories, nodes, self._record.nodes.replicas())
         self.is_read = True
         self._seen = time.monotonic()

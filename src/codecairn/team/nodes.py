@@ -1,7 +1,7 @@
 """Nodes: who answers, and for what.
 
     node      one row a serving process: where the others reach it, its version, and a heartbeat. A node whose
-              heartbeat is older than ALIVE_S is dead to everybody, itself included
+              heartbeat is older than ALIVE_S is dead to the others; to itself it lives (directory.py)
     replica   which publication of a repository a node has ready (`generation` of repositories.py), and how far it has
               read that repository's memory
 
@@ -48,8 +48,9 @@ def owners(repository: str, nodes: Iterable[str], copies: int = COPIES) -> list[
 
 
 class Nodes:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, alive_s: float = ALIVE_S) -> None:
         self._database = database
+        self._alive_s = alive_s
 
     def beat(self, node: str, url: str) -> None:
         """This node is alive. One that was forgotten meanwhile is known again, with nothing ready."""
@@ -68,7 +69,7 @@ class Nodes:
     def living(self) -> list[TeamNode]:
         rows = self._database.rows(
             "SELECT id, url, version FROM node WHERE heartbeat > now() - make_interval(secs => %s) ORDER BY id",
-            ALIVE_S,
+            self._alive_s,
         )
         return [TeamNode(*row) for row in rows]
 

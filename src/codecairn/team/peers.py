@@ -16,7 +16,7 @@ import httpx2
 import msgspec
 from msgspec import Struct
 
-from codecairn.errors import CairnError
+from codecairn.errors import CairnError, NotReady
 from codecairn.team.tokens import Caller
 from codecairn.tools import Answers
 from codecairn.tools.families import ToolReply
@@ -31,6 +31,11 @@ _SKEW_S = 60.0
 class NodeSilent(CairnError):
     title = "A node does not answer"
     way_out = "Call again in a moment: its repositories move to another node."
+
+
+class ReplicaAbsent(NotReady):
+    title = "The repository is not ready here"
+    way_out = "Call again in a moment."
 
 
 class NodeQuestion(Struct, frozen=True, kw_only=True):
@@ -78,6 +83,11 @@ def wire_error(error: CairnError) -> WireError:
 def tool_reply(wire: WireReply) -> ToolReply:
     error = error_of(wire.error) if wire.error else None
     return ToolReply(wire.text, wire.value, wire.structured, error, wire.as_rpc_error)
+
+
+def is_elsewhere(wire: WireReply) -> bool:
+    """Whether the node had no replica when it was asked, as after it let one go: another may have it."""
+    return wire.error is not None and wire.error.type == ReplicaAbsent.__name__
 
 
 def error_of(wire: WireError) -> CairnError:

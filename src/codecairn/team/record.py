@@ -25,12 +25,12 @@ STEPS: tuple[str, ...] = (
 
 
 class Record:
-    def __init__(self, url: str, lease_s: float = jobs.LEASE_S) -> None:
+    def __init__(self, url: str, lease_s: float = jobs.LEASE_S, alive_s: float = nodes.ALIVE_S) -> None:
         self.database = Database(url)
         self.repositories = Repositories(self.database)
         self.versions = Versions(self.database)
         self.jobs = Jobs(self.database, lease_s)
-        self.nodes = Nodes(self.database)
+        self.nodes = Nodes(self.database, alive_s)
         self.tokens = Tokens(self.database)
         self.notebook = Notebook(self.database)
 

@@ -35,6 +35,9 @@ _MOST_OPEN = 512
 """Replicas that stay open: to open one takes as long as some searches. Each has a dozen files and, as far as it is
 read, up to 4 MB of pages."""
 _TOKENS_NOTED_S = 60.0
+_SPARE_S = 300.0
+"""A replica that is another's is kept for so long, and answers meanwhile: nodes that come and go within that time move
+nothing twice."""
 
 
 class Replicas(Projects):
@@ -83,6 +86,8 @@ class Replication:
         """Repositories whose memory on this disk was compared with the record since the start: a restored record, or a
         crash amid a call, leaves discoveries here that nobody recorded."""
         self._heads: dict[int, tuple[int, int]] = {}
+        self._spare_since: dict[int, float] = {}
+        """Since when each replica here is another's."""
         self._noted_tokens = time.monotonic()
         self._threads: list[threading.Thread] = []
         self.failures: dict[str, str] = {}
@@ -138,23 +143,29 @@ class Replication:
             is_mine = self.node in state.owners(each)
             if is_mine and each.generation and self._replicas.ready.get(each.id) != each.generation:
                 self._attempt(each)
-            elif not is_mine and self._is_spare(each):
-                self._drop(each)
+            elif each.id in self._replicas.ready:
+                follow = self._keep if is_mine else self._let_go
+                follow(each)
             if each.id in self._replicas.ready and heads.get(each.id) != self._heads.get(each.id):
                 self._replay(each)
                 self._heads[each.id] = heads[each.id]
         self._replicas.clones.forget({each.id for each in state.repositories.values()})
 
-    def _is_spare(self, repository: TeamRepository) -> bool:
-        """Whether this node has a replica that is another's, and every owner has it ready."""
-        if repository.id not in self._replicas.ready:
-            return False
-        state = self._directory.state
-        return set(state.owners(repository)) <= state.replicas.get(repository.id, {}).keys()
+    def _keep(self, repository: TeamRepository) -> None:
+        """The replica is this node's. A record that forgot the node, or was restored, is told again what it has."""
+        self._spare_since.pop(repository.id, None)
+        if self.node not in self._directory.state.replicas.get(repository.id, {}):
+            self._record.nodes.note_replica(self.node, repository.id, self._replicas.ready[repository.id])
 
-    def _drop(self, repository: TeamRepository) -> None:
-        del self._replicas.ready[repository.id]
-        self._record.nodes.drop_replica(self.node, repository.id)
+    def _let_go(self, repository: TeamRepository) -> None:
+        """Drop a replica that is another's, once every owner has had it ready for a good while."""
+        state = self._directory.state
+        if not set(state.owners(repository)) <= state.replicas.get(repository.id, {}).keys():
+            self._spare_since.pop(repository.id, None)
+        elif time.monotonic() - self._spare_since.setdefault(repository.id, time.monotonic()) > _SPARE_S:
+            del self._spare_since[repository.id]
+            self._record.nodes.drop_replica(self.node, repository.id)
+            del self._replicas.ready[repository.id]
 
     def _attempt(self, repository: TeamRepository) -> None:
         try:

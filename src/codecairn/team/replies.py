@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from codecairn.errors import CairnError, InvalidInput, NotFound, NotReady
+from codecairn.errors import CairnError, InvalidInput, NotFound
+from codecairn.team.peers import ReplicaAbsent
 from codecairn.team.repositories import TeamRepository
 from codecairn.tools import Answers, Tool
 from codecairn.tools.families import FAMILIES, ToolReply, reading_error
@@ -19,14 +20,14 @@ def refusal(tool: Tool, answers: Answers, error: CairnError) -> ToolReply:
     return reply if answers == "json" else reading_error(reply)
 
 
-def not_ready(repository: TeamRepository) -> NotReady:
+def not_ready(repository: TeamRepository) -> ReplicaAbsent:
     """No node can answer for it at this moment, and why."""
     name = repository.name
     if repository.state == "quarantined":
-        return NotReady(f"{name} is quarantined", remedy="An administrator adds it anew, once it can be indexed.")
+        return ReplicaAbsent(f"{name} is quarantined", remedy="An administrator adds it anew, once it can be indexed.")
     if repository.generation == 0:
-        return NotReady(f"{name} was added and is not indexed yet", remedy="Call again in a moment.")
-    return NotReady(f"{name} is on its way to another node", remedy="Call again in a moment.")
+        return ReplicaAbsent(f"{name} was added and is not indexed yet")
+    return ReplicaAbsent(f"{name} is on its way to another node")
 
 
 def is_absence(error: CairnError) -> bool:

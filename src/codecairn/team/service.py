@@ -42,6 +42,7 @@ from codecairn.team.peers import (
     Peers,
     WireReply,
     error_of,
+    is_elsewhere,
     tool_reply,
     wire_error,
     wire_reply,
@@ -155,17 +156,19 @@ class TeamAnswers:
         return FAMILIES[call.tool.family].success(value, form)
 
     def _ask_one(self, call: TeamCall, repository: TeamRepository) -> ToolReply:
-        for node in sorted(self._holders(repository), key=lambda each: each != self.node):
+        for node in self._holders(repository, self.node):
             try:
-                return tool_reply(self._ask_node(node, [repository], call)[0])
+                (reply,) = self._ask_node(node, [repository], call)
             except NodeSilent as error:
                 log.warning("%s", error.message)
+            else:
+                if not is_elsewhere(reply):
+                    return tool_reply(reply)
         raise not_ready(repository)
 
-    def _holders(self, repository: TeamRepository) -> list[str]:
-        """The nodes to ask. This one knows what it has, also where the record does not count it among the living: after
-        an outage of the database every heartbeat is old."""
-        known = self._directory.state.holders(repository)
+    def _holders(self, repository: TeamRepository, first: str = "") -> list[str]:
+        """The nodes to ask. This one knows what it has, also where the record does not (yet, or any more)."""
+        known = self._directory.state.holders(repository, first)
         return [*known, self.node] if self.node not in known and repository.id in self._replicas.ready else known
 
     def _ask_node(self, node: str, repositories: Sequence[TeamRepository], call: TeamCall) -> list[WireReply]:
@@ -176,13 +179,16 @@ class TeamAnswers:
     def _pass_on(
         self, node: str, call: TeamCall, repositories: Sequence[TeamRepository], kind: str = "call"
     ) -> list[WireReply]:
-        known = self._directory.state.nodes.get(node)
-        if known is None:
-            raise NodeSilent(f"The node {node} is gone")
         question = NodeQuestion(
             kind=kind, name=call.tool.name, arguments=call.arguments, caller=call.caller, answers=call.answers,
             repositories=[each.name for each in repositories], request=call.request,
         )  # fmt: skip
+        return self._ask_peer(node, question)
+
+    def _ask_peer(self, node: str, question: NodeQuestion) -> list[WireReply]:
+        known = self._directory.state.nodes.get(node)
+        if known is None:
+            raise NodeSilent(f"The node {node} is gone")
         return self._peers.ask(known.url, question)
 
     def _ask_many(self, call: TeamCall, glob: str) -> ToolReply:
@@ -240,13 +246,8 @@ class TeamAnswers:
             name: each.error.message for name, each in failed.items() if each.error and not is_absence(each.error)
         }
         warnings = [f"{name} was not searched: {why}" for name, why in {**silent, **broken}.items()]
-        parts = Parts(
-            found,
-            len(failed) - len(broken),
-            [*warnings, *remarks],
-            is_partial=bool(silent or broken),
-            passed_over=passed_over,
-        )
+        without, is_partial = len(failed) - len(broken), bool(silent or broken)
+        parts = Parts(found, without, [*warnings, *remarks], is_partial=is_partial, passed_over=passed_over)
         return merge(call.tool, parts, call.given, call.answers)
 
     def prepare(self, repository: TeamRepository) -> None:
@@ -275,10 +276,9 @@ class TeamAnswers:
 
     def _page_for_node(self, question: NodeQuestion, repository: TeamRepository) -> WireReply:
         try:
-            text = self._page_here(question.kind, question.name, question.arguments, repository)
+            return WireReply(repository=repository.name, text=self._page_here(question, repository))
         except CairnError as error:
             return WireReply(repository=repository.name, error=wire_error(error))
-        return WireReply(repository=repository.name, text=text)
 
     def _run_here(self, call: TeamCall, repository: TeamRepository) -> ToolReply:
         if repository.id not in self._replicas.ready:
@@ -329,31 +329,31 @@ class TeamAnswers:
     def page(self, kind: str, name: str, arguments: Mapping[str, Any], caller: Caller, project: str | None) -> str:
         """A resource, a prompt or a fact of one repository, from a node that has it."""
         repository = self._directory.state.find(caller, project)
-        for node in sorted(self._holders(repository), key=lambda each: each != self.node):
-            if node == self.node:
-                return self._page_here(kind, name, arguments, repository)
-            question = NodeQuestion(
-                kind=kind, name=name, arguments=dict(arguments), repositories=[repository.name], caller=caller,
-                answers="json", request="",
-            )  # fmt: skip
-            try:
-                (wire,) = self._peers.ask(self._directory.state.nodes[node].url, question)
-            except (NodeSilent, KeyError):
-                continue
-            if wire.error is not None:
-                raise error_of(wire.error)
-            return wire.text
+        question = NodeQuestion(
+            kind=kind, name=name, arguments=dict(arguments), repositories=[repository.name], caller=caller,
+            answers="json", request="",
+        )  # fmt: skip
+        for node in self._holders(repository, self.node):
+            with suppress(NodeSilent):
+                is_here = node == self.node
+                wire = self._page_for_node(question, repository) if is_here else self._ask_peer(node, question)[0]
+                if wire.error is None:
+                    return wire.text
+                if not is_elsewhere(wire):
+                    raise error_of(wire.error)
         raise not_ready(repository)
 
-    def _page_here(self, kind: str, name: str, arguments: Mapping[str, Any], repository: TeamRepository) -> str:
+    def _page_here(self, question: NodeQuestion, repository: TeamRepository) -> str:
         if repository.id not in self._replicas.ready:
             raise not_ready(repository)
-        project = self._replicas.project_of(repository)
+        project, name, arguments = self._replicas.project_of(repository), question.name, question.arguments
         call = Call(OneProject(project), Connection("page", lasts=False), self.inner, "http")
-        if kind == "fact":
+        if question.kind == "fact":
             text = facts_json(call, project, name, arguments)
+        elif question.kind == "resource":
+            text = resources.read(call, name)
         else:
-            text = resources.read(call, name) if kind == "resource" else prompts.prompt_text(call, name, arguments)
+            text = prompts.prompt_text(call, name, arguments)
         return text.replace(str(project.root), repository.name)
 
     def archive(self, caller: Caller, project: str | None, remote: str | None) -> Path:
