@@ -10,7 +10,7 @@ from codecairn.history.diff import DiffQuery, diff
 from codecairn.history.log import LogQuery, log
 from codecairn.paths import Guard, printable
 from codecairn.source.git import Git
-from codecairn.source.parting import Parting, parting
+from codecairn.source.merge_base import Parting, parting
 from codecairn.source.refs import default_branch, resolve
 from codecairn.types import CommitList, Diff
 

@@ -25,7 +25,7 @@ from codecairn.names.qualified import qualified_name
 from codecairn.project import Project
 from codecairn.reading.changes import print_changes
 from codecairn.resolve.identity import stable_id, symbol_id
-from codecairn.source.parting import Parting, parting
+from codecairn.source.merge_base import Parting, parting
 from codecairn.source.refs import default_branch, tip_of
 from codecairn.store.database import IndexStore
 from codecairn.store.layers import Layer
