@@ -217,9 +217,8 @@ class Trial:
         self.done += 1
         self.times.setdefault(name, []).append(took * 1000)
         self.outcomes["an error" if "error" in answer or result.get("isError") else "an answer"] += 1
-        value = result.get("structuredContent") or {}
-        if name == "remember" and isinstance(value.get("id"), str):
-            self._about.discoveries.append(value["id"])
+        if name == "remember" and (kept := (result.get("structuredContent") or {}).get("discovery")):
+            self._about.discoveries.append(kept["id"])
 
     def row(self) -> Row:
         rss, pss = memory_kb(self._server.process.pid)
