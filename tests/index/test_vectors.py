@@ -19,7 +19,7 @@ from codecairn.index.embedding import Vectors
 from codecairn.index.run import Options
 from codecairn.store.database import IndexStore
 from codecairn.store.vector_segments import Placement, Segment, Segments
-from codecairn.store.vectors import VectorField, VectorFiles
+from codecairn.store.vectors import Near, VectorField, VectorFiles
 from tests.support.indexes import faults, project_index
 from tests.support.repo import Repo
 
@@ -67,13 +67,13 @@ def test_the_nearest_depend_on_no_order_of_writing(tmp_path: Path) -> None:
     """Many rows share as many signs with the query as the last that is looked at, and many are the same."""
     choice = np.random.default_rng(5)
     rows = np.repeat(rows_of(3, 1_500), 2, axis=0)
-    queries, told = rows_of(8, 20), list[list[list[tuple[int, int, float]]]]()
+    queries, told = rows_of(8, 20), list[list[list[Near]]]()
     for number, order in enumerate((np.arange(len(rows)), choice.permutation(len(rows)))):
         files = VectorFiles(tmp_path / str(number))
         files.write(Segment(1, "e", WIDTH, 0), rows[order])
         placed = [Placement(int(file), at, 1) for at, file in enumerate(order)]
         field = VectorField(files, Segment(1, "e", WIDTH, len(rows)), placed)
-        told.append([field.nearest(query, 101, lambda found: [tuple(each) for each in found]) for query in queries])
+        told.append([field.nearest(query, 101, lambda found: found) for query in queries])
     assert told[0] == told[1]
 
 
