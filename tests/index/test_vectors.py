@@ -19,7 +19,7 @@ from codecairn.index.embedding import Vectors
 from codecairn.index.run import Options
 from codecairn.store.database import IndexStore
 from codecairn.store.vector_segments import Placement, Segment, Segments
-from codecairn.store.vectors import VectorField, VectorFiles
+from codecairn.store.vectors import Near, VectorField, VectorFiles
 from tests.support.indexes import faults, project_index
 from tests.support.repo import Repo
 
@@ -61,6 +61,20 @@ def test_the_nearest_are_those_an_exact_look_finds(
         assert [each.cosine for each in found] == cosines(rows[wanted], query).tolist()
     elif wanted:
         assert len(set(got) & set(wanted)) >= 0.8 * len(wanted)
+
+
+def test_the_nearest_depend_on_no_order_of_writing(tmp_path: Path) -> None:
+    """Many rows share as many signs with the query as the last that is looked at, and many are the same."""
+    choice = np.random.default_rng(5)
+    rows = np.repeat(rows_of(3, 1_500), 2, axis=0)
+    queries, told = rows_of(8, 20), list[list[list[Near]]]()
+    for number, order in enumerate((np.arange(len(rows)), choice.permutation(len(rows)))):
+        files = VectorFiles(tmp_path / str(number))
+        files.write(Segment(1, "e", WIDTH, 0), rows[order])
+        placed = [Placement(int(file), at, 1) for at, file in enumerate(order)]
+        field = VectorField(files, Segment(1, "e", WIDTH, len(rows)), placed)
+        told.append([field.nearest(query, 101, lambda found: found) for query in queries])
+    assert told[0] == told[1]
 
 
 def test_what_is_not_wanted_makes_room_for_what_is(tmp_path: Path) -> None:

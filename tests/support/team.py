@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -168,13 +169,24 @@ class TeamProcess:
         where = ["--http", "127.0.0.1:0"] if kind == "node" else ["--lease", str(LEASE_S)]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "codecairn", "team", kind, "--database", url, "--log-level", "warning", *where],
-            env={**os.environ, "CAIRN_HOME": str(home)}, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "CAIRN_HOME": str(home), "PYTHONFAULTHANDLER": "1"}, stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         assert self.process.stderr is not None
         line = next((line for line in self.process.stderr if line.startswith("cairn: team")), "")
         assert line, "it did not start"
         self.port = int(line.rpartition(":")[2].partition("/")[0]) if kind == "node" else 0
-        threading.Thread(target=self.process.stderr.read, daemon=True).start()
+        self._said: deque[str] = deque(maxlen=400)
+        self._hearing = threading.Thread(target=self._said.extend, args=(self.process.stderr,), daemon=True)
+        self._hearing.start()
+
+    def last_words(self) -> str:
+        """What it logged last, and what each of its threads is doing; it ends with that."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGABRT)
+            self.process.wait()
+        self._hearing.join(5)
+        return "".join(self._said)
 
     def kill(self) -> None:
         self.process.send_signal(signal.SIGKILL)

@@ -144,6 +144,31 @@ def steady(value: Any) -> Any:
     return re.sub(r"/[^\s\"]*/laptop/shop|org/shop|\d+ ?ms", "SAME", value) if isinstance(value, str) else value
 
 
+TIES = "\n\n".join(
+    f"def handle_{letter}(widget, sprocket):\n"
+    + "".join(f"    widget.frobnicate({step}, sprocket)\n    log.info('turned the sprocket')\n" for step in range(9))
+    for letter in "abcdefghijklmnopqrstuvwxy"
+)
+"""25 functions that differ in their names alone, each a chunk of its own."""
+
+
+def test_of_many_that_score_alike_the_same_ones_are_weighed(team: Team) -> None:
+    """1,500 chunks that tie, of which 200 are weighed: a node has written them in another order than a clone."""
+    repo = team.repository(NAME, {f"part{number:02}.py": TIES for number in range(60)})
+    team.work("worker")
+    team.start_node("node")
+    team.await_ready()
+    clone = team.folder / "laptop" / "shop"
+    repo.git("clone", "--quiet", str(repo.path), str(clone))
+    local, node = LocalDoor(clone, team.folder / "laptop-home"), team.door(team.token())
+    assert not local.call("index_codebase", {"path": str(clone)}).is_error
+    for mode in ("keyword", "vector", "hybrid"):
+        asked = {"query": "frobnicate the sprocket of a widget", "search_mode": mode, "limit": 100}
+        theirs, ours = local.call("search_code", asked), node.call("search_code", {**asked, "project": NAME})
+        assert len(theirs.value["results"]) == 100
+        assert steady(ours.value) == steady(theirs.value), mode
+
+
 @settings(max_examples=400 if SOAK else 60, suppress_health_check=list(HealthCheck))
 @given(asked=calls())
 def test_a_node_answers_as_the_local_product(doors: tuple[Door, Door], asked: tuple[str, dict[str, Any]]) -> None:

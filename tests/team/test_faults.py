@@ -84,6 +84,14 @@ class Scene:
         assert ("lib.py", "calls") in places, answer
         return True
 
+    def last_words(self) -> list[str]:
+        known = (
+            self.team.record.repositories.all(),
+            self.team.record.nodes.replicas(),
+            self.team.record.nodes.living(),
+        )
+        return [*map(str, known), *(each.last_words() for each in (*self.nodes, self.worker))]
+
     def shows(self, node: TeamProcess, name: str) -> bool:
         """Whether the answer has the last push; asked by a tool that may be called at any rate."""
         symbol = f"revision_of_{name.rpartition('/')[2]}"
@@ -188,7 +196,11 @@ def test_killed_processes_cost_no_right_answer_and_no_write(scene: Scene, seeded
     rounds = 200 if SOAK else 4
     for number in range(rounds):
         victim = seeded.choice(list(LOSSES)) if SOAK else list(LOSSES)[number % len(LOSSES)]
-        seconds = LOSSES[victim](scene, seeded)
+        try:
+            seconds = LOSSES[victim](scene, seeded)
+        except AssertionError:
+            print(f"round {number}: the {victim} was lost, and then:", *scene.last_words(), sep="\n")
+            raise
         assert not load.wrong, (number, victim, load.wrong[:3])
         print(
             f"round {number}: lost the {victim}; whole after {seconds:.1f} s; {load.asked} asked, {load.not_whole} "

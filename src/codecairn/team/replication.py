@@ -152,10 +152,11 @@ class Replication:
         self._replicas.clones.forget({each.id for each in state.repositories.values()})
 
     def _keep(self, repository: TeamRepository) -> None:
-        """The replica is this node's. A record that forgot the node, or was restored, is told again what it has."""
+        """The replica is this node's. A record that was away when it was brought up, or forgot it, is told again."""
         self._spare_since.pop(repository.id, None)
-        if self.node not in self._directory.state.replicas.get(repository.id, {}):
-            self._record.nodes.note_replica(self.node, repository.id, self._replicas.ready[repository.id])
+        ready = self._replicas.ready[repository.id]
+        if self._directory.state.replicas.get(repository.id, {}).get(self.node) != ready:
+            self._record.nodes.note_replica(self.node, repository.id, ready)
 
     def _let_go(self, repository: TeamRepository) -> None:
         """Drop a replica that is another's, once every owner has had it ready for a good while."""
