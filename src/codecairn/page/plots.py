@@ -8,7 +8,7 @@ from markupsafe import Markup, escape
 
 from codecairn.journal import CallMinute
 
-_WIDTH, _HEIGHT, _LEFT, _BOTTOM = 560, 150, 44, 22
+_WIDTH, _HEIGHT, _LEFT, _BOTTOM = 560, 150, 50, 22
 _BAR = 240
 _TICK = Markup('<text class="tick" text-anchor="{}" x="{:.0f}" y="{:.1f}">{}</text>')
 _DOT = Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="2.2"/>')
