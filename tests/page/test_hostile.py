@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -16,6 +18,7 @@ from tests.support.browser import chromium, visit
 from tests.support.page import Markup, PageServer, hostile_texts, page_server
 from tests.support.repo import Repo
 from tests.support.soak import SOAK
+from tests.support.wait import eventually
 
 pytestmark = pytest.mark.timeout(3600 if SOAK else 300)
 
@@ -69,12 +72,22 @@ def den(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Den]:
     repo.commit(texts[0], {**contents, **rules}, author=author)
     repo.git("branch", "b<script>window.zq7=2<")
     repo.commit(texts[2], {name: text.replace("return this", "return  1 + this") for name, text in contents.items()})
-    with page_server(repo.path, folder / "home") as server:
-        server.call("index_codebase")
+    with page_server(repo.path, folder / "home") as server, kept_up(server):
         for text in texts[:60]:
             if not any(ord(letter) < 32 for letter in text):
                 server.call("remember", type="issue", content=f"{text} is what it says", path=files[0])
         yield Den(server, texts, files)
+
+
+@contextmanager
+def kept_up(server: PageServer) -> Iterator[None]:
+    """The files are watched, as a server does it: otherwise every page would look at all of them first."""
+    keeper = server.service.projects.current().index.keep(watch=True)
+    try:
+        eventually(lambda: not keeper.is_behind, 120)
+        yield
+    finally:
+        keeper.close()
 
 
 PAGES: dict[str, Callable[[str, str], str]] = {
@@ -102,8 +115,9 @@ TYPED = ("search", "part", "memory", "rules", "refs", "new", "branch")
 
 @pytest.mark.requirement("ruling/page/hostile-text")
 def test_no_text_of_a_repository_is_anything_but_text(den: Den) -> None:
-    """In a soak each goes through every page; otherwise each through two of them, in turn."""
-    visitor, names = den.server.visitor(), list(PAGES)
+    """In a soak each goes through every page; otherwise each through two of them, in turn. A review shows many at a
+    time and is walked through below."""
+    visitor, names = den.server.visitor(), [name for name in PAGES if name != "branch"]
     for number, (text, file) in enumerate(zip(den.texts, den.files, strict=True)):
         for name in names if SOAK else (names[number % len(names)], names[(number + 7) % len(names)]):
             answer = visitor.get(PAGES[name](text, file))
@@ -113,6 +127,19 @@ def test_no_text_of_a_repository_is_anything_but_text(den: Den) -> None:
             if name not in TYPED:
                 shown = answer.body.decode().replace(quote(text), "")
                 assert not any(letter in shown for letter in _BIDI), (name, text)
+
+
+@pytest.mark.requirement("ruling/page/hostile-text")
+def test_a_review_that_changes_all_of_them_is_text(den: Den) -> None:
+    visitor, seen, address = den.server.visitor(), set[str](), "/branch?base=HEAD~1&head=HEAD"
+    while address:
+        body = visitor.get(address).body
+        check_markup(body, address)
+        shown = Markup(body)
+        assert not any(letter in shown.text for letter in _BIDI)
+        seen |= set(re.findall(r"(?<!\w)d/(\d+)", shown.text))
+        address = next((each for each in shown.addresses if "cursor=" in each), "")
+    assert len(seen) == len(den.texts)
 
 
 def check_markup(body: bytes, about: str) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 
 def address(page: str, /, **params: Any) -> str:
     """A page with its parameters; those that are empty or not set are left out."""
-    given = [(name, str(value)) for name, value in params.items() if value not in (None, "", False)]
-    encoded = urlencode(given, quote_via=quote, safe="/:", errors="replace")
-    return f"{page}?{encoded}" if encoded else page
+    given = "&".join(
+        f"{name}={quote(str(value), safe='/:', errors='replace')}"
+        for name, value in params.items()
+        if value not in (None, "", False)
+    )
+    return f"{page}?{given}" if given else page
 
 
 def is_own(path: str) -> bool:

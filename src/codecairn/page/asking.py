@@ -41,7 +41,7 @@ class PageRequest:
         given = {key: value for key, value in arguments.items() if value not in (None, "", [])}
         if self.text("project") and tool.root_param in tool.params.__struct_fields__:
             given[tool.root_param] = self.text("project")
-        call = replace(self.call, metadata=None, sequence="")
+        call = replace(self.call, answers="text", metadata=None, sequence="")
         reply = self.call.registry.call(tool, call, given)
         if reply.error is not None:
             raise reply.error

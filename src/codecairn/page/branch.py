@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from codecairn.page.asking import PageAnswer, PageRequest
 from codecairn.page.killed import find_killed
+from codecairn.page.memory import with_places
 from codecairn.page.rules import commit_page
 from codecairn.page.side_by_side import rows_of
 
@@ -37,7 +38,7 @@ def branch(asked: PageRequest) -> PageAnswer:
     )  # fmt: skip
     if found is None:
         return PageAnswer("branch.html", {**values, "diff": None}, 400)
-    changes = [_change(asked, each, head, base) for each in found["changes"]]
+    changes = [_change(asked, each, head, base or found["base_ref"]) for each in found["changes"]]
     here = {"base": base, "head": head, "path": asked.text("path"), "ref": ""}
     return PageAnswer("branch.html", {
         **values, "diff": found, "changes": changes, **_files(found, changes),
@@ -63,10 +64,7 @@ def _latest(asked: PageRequest) -> list[dict[str, Any]]:
 
 def _change(asked: PageRequest, each: dict[str, Any], head: str, base: str) -> dict[str, Any]:
     record = each["after"] or each["before"]
-    ref = "" if head == _LIVE else head
-    if not each["after"]:
-        ref = base
-    at = {"path": record["path"], "line": record["line_start"], "ref": ref}
+    ref = base if not each["after"] else "" if head == _LIVE else head
     remarks = [said for said, holds in (
         ("signature changed", each.get("signature_changed")), ("body changed", each.get("body_changed")),
         ("layout or comments only", each.get("whitespace_or_comments_only")),
@@ -76,10 +74,15 @@ def _change(asked: PageRequest, each: dict[str, Any], head: str, base: str) -> d
     rows = [] if each.get("only_members") else rows_of(each.get("hunk") or [])
     return {
         **each, "record": record, "remarks": remarks, "rows": rows,
-        "page": asked.link("/symbol", name=record["qualified_name"], **at),
+        "page": _page_at(asked, record, ref), "page_before": _page_at(asked, each["before"] or record, base),
         "caller_pages": [(name, asked.link("/symbol", name=name, ref=ref)) for name in each.get("callers") or []],
         "calls": each.get("callers_at_head") if each["after"] else each.get("callers_at_base"),
     }  # fmt: skip
+
+
+def _page_at(asked: PageRequest, record: dict[str, Any], ref: str) -> str:
+    place = {"path": record["path"], "line": record["line_start"], "ref": ref}
+    return asked.link("/symbol", name=record["qualified_name"], **place)
 
 
 def _files(found: dict[str, Any], changes: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -102,7 +105,7 @@ def _find_drift(asked: PageRequest, found: dict[str, Any], head: str) -> list[di
     """What is remembered of the changed files and no longer stands as it was."""
     paths = {each[key] for each in found["file_changes"] for key in ("path", "old_path") if each.get(key)}
     rows: list[dict[str, Any]] = asked.fact("discoveries_on", paths=sorted(paths), ref=None if head == _LIVE else head)
-    return [each for each in rows if each["status"] != "fresh"]
+    return with_places(asked, [each for each in rows if each["status"] != "fresh"])
 
 
 def _find_rules(asked: PageRequest, found: dict[str, Any]) -> dict[str, Any]:

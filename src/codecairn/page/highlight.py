@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -33,6 +34,8 @@ _CLASSES = [
 ]
 _DEFINES = re.compile(r"definition|declaration|declarator|_item$|^(?:class|method|module)$")
 _PART = re.compile(rb"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+_PLAIN = re.compile(rb"[\t !#-%(-;=?-~]{0,2000}")
+"""Text that HTML shows as it is: most of what stands between two colours."""
 _SHORTEST_WORD = 3
 Mark = Callable[[bytes], list[tuple[int, int]]]
 """Finds what is to be marked in a source: where each begins and ends."""
@@ -104,8 +107,7 @@ def _leaves(root: Any) -> Iterator[_Span]:
     while True:
         node = cursor.node
         kind = node.type
-        is_atomic = node.is_named and _ATOMIC.search(kind) is not None
-        if not is_atomic and cursor.goto_first_child():
+        if not (node.is_named and _is_atomic(kind)) and cursor.goto_first_child():
             around.append(kind)
             continue
         look = _look(node, kind, cursor.field_name, around[-1])
@@ -120,12 +122,30 @@ def _leaves(root: Any) -> Iterator[_Span]:
 def _look(node: Any, kind: str, field: str | None, around: str) -> str:
     if not node.is_named:
         return "k" if kind.isalpha() else ""
-    found = next((look for pattern, look in _CLASSES if pattern.search(kind)), "")
+    found = _class_of(kind)
     if found or "identifier" not in kind:
         return found
-    if field == "name" and _DEFINES.search(around):
+    if field == "name" and _defines(around):
         return "d"
     return "f" if "call" in around and field in ("function", "name", "method") else ""
+
+
+# Grammars have a few hundred types of nodes, and a page has thousands of nodes.
+
+
+@cache
+def _is_atomic(kind: str) -> bool:
+    return _ATOMIC.search(kind) is not None
+
+
+@cache
+def _defines(kind: str) -> bool:
+    return _DEFINES.search(kind) is not None
+
+
+@cache
+def _class_of(kind: str) -> str:
+    return next((look for pattern, look in _CLASSES if pattern.search(kind)), "")
 
 
 def _pieces(source: bytes, colours: list[_Span], marks: list[_Span]) -> Iterator[tuple[bytes, str]]:
@@ -133,7 +153,8 @@ def _pieces(source: bytes, colours: list[_Span], marks: list[_Span]) -> Iterator
     edges = sorted({0, len(source), *(edge for each in (*colours, *marks) for edge in (each.start, each.end))})
     colour, mark = _At(colours), _At(marks)
     for start, end in pairwise(edges):
-        yield source[start:end], " ".join(filter(None, (colour.look(start), mark.look(start))))
+        look = colour.look(start)
+        yield source[start:end], f"{look} m".lstrip() if marks and mark.look(start) else look
     if not source:
         yield b"", ""
 
@@ -152,14 +173,18 @@ class _At:
 
 
 def _html(piece: bytes, look: str) -> str:
-    text = piece.decode("utf-8", "replace").rstrip("\r")
-    if len(text) > _LONGEST_LINE:
-        text = f"{text[:_LONGEST_LINE]} … {len(text) - _LONGEST_LINE:,} more characters"
-    plain = "".join(
-        f'<i class="odd">{escape(part)}</i>' if at % 2 else str(escape(part)) for at, part in enumerate(split_odd(text))
-    )
+    plain = piece.decode("ascii") if _PLAIN.fullmatch(piece) else _escape(piece)
     if not look or not plain:
         return plain
     if look.endswith("m"):
         return f'<mark class="{look[:-2]}">{plain}</mark>' if len(look) > 1 else f"<mark>{plain}</mark>"
     return f'<b class="{look}">{plain}</b>'
+
+
+def _escape(piece: bytes) -> str:
+    text = piece.decode("utf-8", "replace").rstrip("\r")
+    if len(text) > _LONGEST_LINE:
+        text = f"{text[:_LONGEST_LINE]} … {len(text) - _LONGEST_LINE:,} more characters"
+    return "".join(
+        f'<i class="odd">{escape(part)}</i>' if at % 2 else str(escape(part)) for at, part in enumerate(split_odd(text))
+    )

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from typing import Any
+from urllib.parse import quote
 
 from codecairn.errors import ResultNotFound
 from codecairn.memory.discoveries import LONGEST, SHORTEST, TYPES
 from codecairn.page.asking import PageAnswer, PageRequest, Redirect
-from codecairn.page.side_by_side import rows_of
+from codecairn.page.side_by_side import hunks_at, rows_of
 
 _STATES = ("fresh", "drifted", "orphaned", "unknown")
+_CHANGED = ("drifted", "orphaned")
 _FIELDS = ("type", "content", "module", "path", "symbol")
 
 
@@ -41,8 +43,13 @@ def _pages(asked: PageRequest, each: dict[str, Any]) -> dict[str, str]:
         about = asked.link("/file", path=each["path"])
     return {
         "about": about, "edit": asked.link("/memory/edit", id=each["id"]),
-        "drift": asked.link("/memory/drift", id=each["id"]) if each["status"] == "drifted" else "",
+        "drift": asked.link("/memory/drift", id=each["id"]) if each["status"] in _CHANGED and each["path"] else "",
     }  # fmt: skip
+
+
+def with_places(asked: PageRequest, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Discoveries as other pages name them, each with its place among all of them."""
+    return [{**each, "place": f"{asked.at('/memory')}#{quote(each['id'])}"} for each in rows]
 
 
 def _search(asked: PageRequest, query: str, known: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -97,18 +104,29 @@ def drift(asked: PageRequest) -> PageAnswer:
     """The code that a discovery is about, as it was when that was recorded, beside the code as it is."""
     row = _one(asked, asked.text("id"))
     values: dict[str, Any] = {
-        "title": "What changed since",
-        "row": {**row, **_pages(asked, row)},
-        "commit": None,
-        "files": [],
-    }
+        "title": "What changed since", "row": {**row, **_pages(asked, row)}, "commit": None, "files": [], "whole": "",
+    }  # fmt: skip
     log = asked.try_tool("git_log", filePath=row["path"], until=row["date"], maxCount=1, format="json")
     if not log or not log["commits"]:
         return PageAnswer("memory_drift.html", values)
     commit = log["commits"][0]
     diff = asked.try_tool("git_diff", ref1=commit["hash"], filePath=row["path"], format="json")
-    files = [{**each, "rows": rows_of((each["diff"] or "").split("\n"))} for each in diff["files"]] if diff else []
-    return PageAnswer("memory_drift.html", {**values, "commit": commit, "files": files})
+    files = diff["files"] if diff else []
+    lines = [(each["diff"] or "").split("\n") for each in files]
+    meant = [] if asked.text("whole") else [_of_symbol(asked, row, each) for each in lines]
+    shown = meant if any(meant) else lines
+    rows = [{**each, "rows": rows_of(part)} for each, part in zip(files, shown, strict=True)]
+    is_part = sum(map(len, shown)) < sum(map(len, lines))
+    whole = asked.link("/memory/drift", id=row["id"], whole=1) if is_part else ""
+    return PageAnswer("memory_drift.html", {**values, "commit": commit, "files": rows, "whole": whole})
+
+
+def _of_symbol(asked: PageRequest, row: dict[str, Any], lines: list[str]) -> list[str]:
+    """The hunks that touch the symbol as it stands now; of one that is gone, or of a file, all of them."""
+    if not row["symbol"] or row["status"] != "drifted":
+        return lines
+    found = asked.try_tool("find_symbol", symbol_name=row["symbol"], path=row["path"], limit=1)
+    return hunks_at(lines, *(found["symbols"][0][end] for end in ("line_start", "line_end"))) if found else lines
 
 
 def _one(asked: PageRequest, identity: str) -> dict[str, Any]:

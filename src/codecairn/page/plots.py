@@ -8,7 +8,7 @@ from markupsafe import Markup, escape
 
 from codecairn.journal import CallMinute
 
-_WIDTH, _HEIGHT, _LEFT, _BOTTOM = 560, 150, 44, 22
+_WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 560, 156, 50, 22, 14
 _BAR = 240
 _TICK = Markup('<text class="tick" text-anchor="{}" x="{:.0f}" y="{:.1f}">{}</text>')
 _DOT = Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="2.2"/>')
@@ -36,7 +36,7 @@ def plot(minutes: Sequence[CallMinute], middle: str, high: str, now: float, unit
         return _LEFT + (at - first) / 59 * (_WIDTH - _LEFT - 8)
 
     def y(value: float) -> float:
-        return 8 + (1 - value / most) * (_HEIGHT - _BOTTOM - 8)
+        return _TOP + (1 - value / most) * (_HEIGHT - _BOTTOM - _TOP)
 
     grid = Markup("").join(_rule(y(most * share), most * share) for share in (0, 0.5, 1))
     lines = Markup("").join(

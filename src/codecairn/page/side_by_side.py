@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
 from codecairn.page.visible import make_visible
+
+_HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
 
 
 class DiffRow(NamedTuple):
@@ -33,6 +36,19 @@ def rows_of(lines: Iterable[str]) -> list[DiffRow]:
             same = _escape_line(text)
             rows.append(DiffRow(same, same, is_same=True) if mark == " " else DiffRow(None, None, remark=line))
     return [*rows, *_pair(gone, come)]
+
+
+def hunks_at(lines: Iterable[str], first: int, last: int) -> list[str]:
+    """The hunks of a diff that touch some lines of the file as it is now."""
+    kept, is_kept = list[str](), False
+    for line in lines:
+        found = _HUNK.match(line)
+        if found:
+            start, count = int(found[1]), int(found[2] or 1)
+            is_kept = start <= last and first < start + max(count, 1)
+        if is_kept:
+            kept.append(line)
+    return kept
 
 
 def _pair(gone: list[str], come: list[str]) -> list[DiffRow]:

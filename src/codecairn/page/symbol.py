@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
 
 from codecairn.file_roles import is_test
 from codecairn.page.asking import FIRST_LINES, PageAnswer, PageRequest
-from codecairn.page.highlight import Mark, code_line, code_lines, mark_name
+from codecairn.page.highlight import code_line, code_lines, mark_name
+from codecairn.page.memory import with_places
 from codecairn.page.visible import make_visible
 from codecairn.parse.language import language_of
 from codecairn.reading.graph_svg import draw_picture
@@ -58,7 +61,7 @@ def _definition(asked: PageRequest, one: dict[str, Any]) -> list[Any]:
 
 def _find_discoveries(asked: PageRequest, one: dict[str, Any]) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = asked.fact("discoveries_on", paths=[one["path"]], ref=asked.text("ref") or None)
-    return [each for each in found if each["symbol"] in (None, one["qualified_name"])]
+    return with_places(asked, [each for each in found if each["symbol"] in (None, one["qualified_name"])])
 
 
 def _references(asked: PageRequest, one: dict[str, Any]) -> dict[str, Any]:
@@ -69,41 +72,73 @@ def _references(asked: PageRequest, one: dict[str, Any]) -> dict[str, Any]:
     )  # fmt: skip
     if found is None:
         return {"references": None}
-    cursor = found["next_cursor"]
+    cursor, listed = found["next_cursor"], len(found["references"])
     return {
         "references": found, "files": _by_file(asked, found["references"], one["name"]),
+        "listed": listed if listed < found["total_references"] else 0,
         "unresolved": _by_file(asked, found["unresolved"] or [], one["name"]),
         "next": page_of(asked, one, cursor=cursor) if cursor else "",
     }  # fmt: skip
 
 
+class Use(NamedTuple):
+    """A line that uses a symbol."""
+
+    line: int
+    page: str
+    html: Markup
+    around: str
+    """The page of the symbol that it stands in."""
+    inside: str
+    edges: str
+    evidence: str
+
+
 def _by_file(asked: PageRequest, rows: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
     ordered = sorted(rows, key=lambda each: (is_test(each["path"]), each["path"], each["line_start"]))
+    by_path = [(path, list(of_file)) for path, of_file in groupby(ordered, key=lambda each: each["path"])]
+    mark, known = mark_name(name), dict[tuple[str, str], Markup]()
+
+    def show(context: str, language: str) -> Markup:
+        """Imports read alike in many files."""
+        key = context, language
+        if key not in known:
+            known[key] = code_line(context, language, mark)
+        return known[key]
+
     return [
         {
-            "path": path, "page": asked.link("/file", path=path), "is_test": is_test(path),
-            "rows": list(_uses(asked, path, of_file, mark_name(name))),
+            "path": path, "page": asked.link("/file", path=path), "is_test": is_test(path), "count": len(of_file),
+            "rows": list(_uses(asked, path, of_file, show)),
         }
-        for path, of_file in groupby(ordered, key=lambda each: each["path"])
+        for path, of_file in by_path
     ]  # fmt: skip
 
 
-def _uses(asked: PageRequest, path: str, rows: Iterable[dict[str, Any]], mark: Mark) -> Iterator[dict[str, Any]]:
-    """The uses in one file; the symbol around them is named where it is another than that of the use before. Links to
-    tests would be a fifth of a page of 500."""
+def _uses(
+    asked: PageRequest, path: str, rows: list[dict[str, Any]], show: Callable[[str, str], Markup]
+) -> Iterator[Use]:
+    """The lines of one file that use a symbol; the symbol around them is named where it is another than that of the
+    line before. Links to tests would be a fifth of a page of 500."""
     known = language_of(path)
     language, before, has_links = known.data.name if known else "", "", not is_test(path)
-    for row in rows:
-        around = row["from_symbol"]
+    page = asked.link("/file", path=path)
+    for (line, evidence), same in groupby(rows, key=lambda each: (each["line_start"], _evidence(each))):
+        of_line = list(same)
+        around, edges = of_line[0]["from_symbol"], dict.fromkeys(each["edge_type"] for each in of_line)
         is_same, before = around["qualified_name"] == before, around["qualified_name"]
         is_named = not is_same and around["kind"] != "module"
-        page = asked.link("/symbol", name=around["qualified_name"]) if is_named and has_links else ""
-        sure = f" {row['confidence']:.1f}" if row.get("confidence", 1.0) < _SURE else ""
-        yield {
-            **row, "html": code_line(row["context"], language, mark), "around": page,
-            "inside": around["name"] if is_named else "", "page": asked.file_link(path, row["line_start"]),
-            "evidence": f"{row.get('resolver') or row.get('reason') or ''}{sure}",
-        }  # fmt: skip
+        yield Use(
+            line, f"{page}#L{line}" if line <= FIRST_LINES else asked.file_link(path, line),
+            show(of_line[0]["context"], language),
+            asked.link("/symbol", name=around["qualified_name"]) if is_named and has_links else "",
+            around["name"] if is_named else "", ", ".join(edges), evidence,
+        )  # fmt: skip
+
+
+def _evidence(row: dict[str, Any]) -> str:
+    sure = f" {row['confidence']:.1f}" if row.get("confidence", 1.0) < _SURE else ""
+    return f"{row.get('resolver') or row.get('reason') or ''}{sure}"
 
 
 def _graph(asked: PageRequest, one: dict[str, Any]) -> dict[str, Any]:
@@ -123,10 +158,11 @@ def _graph(asked: PageRequest, one: dict[str, Any]) -> dict[str, Any]:
 
 
 def _history(asked: PageRequest, one: dict[str, Any]) -> dict[str, Any]:
-    """The commits that wrote the lines of the symbol as it is, the latest first."""
-    last = min(one["line_end"], one["line_start"] + _MOST_BLAMED - 1)
+    """The commits that wrote the lines of the symbol as it is, with its decorators, the latest first."""
+    first = one.get("body_start_line") or one["line_start"]
+    last = min(one["line_end"], first + _MOST_BLAMED - 1)
     blame = asked.try_tool(
-        "git_blame", filePath=one["path"], startLine=one["line_start"], endLine=last, ref=asked.text("ref"),
+        "git_blame", filePath=one["path"], startLine=first, endLine=last, ref=asked.text("ref"),
         format="json",
     )  # fmt: skip
     if blame is None:

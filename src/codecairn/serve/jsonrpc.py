@@ -186,11 +186,10 @@ def unknown_tool(registry: Registry, name: Any) -> dict[str, Any]:
 
 def tool_result(reply: ToolReply, answers: Answers = "json") -> dict[str, Any]:
     """Beside JSON text the value is whole, as the seeds draw it; beside text for reading it has the same budget."""
-    values: dict[Answers, dict[str, Any]] = {
-        "json": {"structuredContent": reply.value}, "both": {"structuredContent": reply.structured}, "text": {},
-    }  # fmt: skip
-    content = [{"type": "text", "text": reply.text}]
-    return {"content": content, **values[answers], "isError": reply.error is not None}
+    answer: dict[str, Any] = {"content": [{"type": "text", "text": reply.text}]}
+    if answers != "text":
+        answer["structuredContent"] = reply.value if answers == "json" else reply.structured
+    return {**answer, "isError": reply.error is not None}
 
 
 def list_tools(registry: Registry) -> list[dict[str, Any]]:

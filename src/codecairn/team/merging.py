@@ -47,16 +47,16 @@ def merge(tool: Tool, parts: Parts, params: Mapping[str, Any], answers: Answers)
         return _context_reply(tool, value, params)
     structured = fit_fields(value, params)
     if answers == "json" or tool.reading is None:
-        return ToolReply(to_json(structured), value, structured)
+        return ToolReply(to_json(structured), value, lambda: structured)
     text = tool.reading(_spell(tool.name, value), PrintContext(params, room_for(value, params)))
-    return ToolReply(_with_repositories(text, parts), value, structured)
+    return ToolReply(_with_repositories(text, parts), value, lambda: structured)
 
 
 def _context_reply(tool: Tool, value: Fields, params: Mapping[str, Any]) -> ToolReply:
     structured = fit_fields(value, params)
     if params.get("format") == "json" or tool.markdown is None:
-        return ToolReply(to_json(structured), value, structured)
-    return ToolReply(tool.markdown(msgspec.convert(value, ContextAnswer), params), value, structured)
+        return ToolReply(to_json(structured), value, lambda: structured)
+    return ToolReply(tool.markdown(msgspec.convert(value, ContextAnswer), params), value, lambda: structured)
 
 
 def _with_repositories(text: str, parts: Parts) -> str:

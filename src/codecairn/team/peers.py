@@ -82,7 +82,7 @@ def wire_error(error: CairnError) -> WireError:
 
 def tool_reply(wire: WireReply) -> ToolReply:
     error = error_of(wire.error) if wire.error else None
-    return ToolReply(wire.text, wire.value, wire.structured, error, wire.as_rpc_error)
+    return ToolReply(wire.text, wire.value, lambda: wire.structured, error, wire.as_rpc_error)
 
 
 def is_elsewhere(wire: WireReply) -> bool:

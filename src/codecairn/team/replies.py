@@ -44,9 +44,8 @@ def rename_root(reply: ToolReply, root: str, name: str) -> ToolReply:
     if root not in reply.text and msgspec.json.encode(root)[1:-1] not in msgspec.json.encode(reply.value):
         return reply  # as nearly always
     text = reply.text.replace(root, name)
-    return replace(
-        reply, text=text, value=_with_name(reply.value, root, name), structured=_with_name(reply.structured, root, name)
-    )
+    value = _with_name(reply.value, root, name)
+    return replace(reply, text=text, value=value, cut=lambda: _with_name(reply.structured, root, name))
 
 
 def _with_name(value: Any, root: str, name: str) -> Any:

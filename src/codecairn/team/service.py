@@ -322,7 +322,7 @@ class TeamAnswers:
         count, last = self._notebook.count_use(repository.id, reply.value["id"], reply.value["lastUsedAt"])
         project.memory.set_usage([(reply.value["id"], count, last)])
         value = {**reply.value, "usageCount": count, "lastUsedAt": last}
-        return replace(reply, value=value, structured={**reply.structured, "usageCount": count, "lastUsedAt": last})
+        return replace(reply, value=value, cut=lambda: {**reply.structured, "usageCount": count, "lastUsedAt": last})
 
     # Pages.
 

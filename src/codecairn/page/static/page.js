@@ -36,6 +36,8 @@ if (form && results) {
     try {
       const html = await part(url, under_way.signal);
       put(results, html);
+      const summary = results.querySelector(".summary");
+      document.getElementById("said").textContent = summary ? summary.textContent : "";
       history.replaceState(null, "", url);
       document.title = (form.q.value.trim() || "Search") + " · Cairn";
     } catch (error) {
