@@ -10,7 +10,9 @@ import pytest
 
 from codecairn.cancel import Cancel
 from codecairn.errors import Cancelled
+from codecairn.parse.language import languages
 from codecairn.resolve.engine import Engine
+from codecairn.resolve.rules import rules_of
 from codecairn.resolve.step_budget import MOST_FOR_A_SITE, Budget
 from tests.refs.conftest import opened
 from tests.search.conftest import lasting
@@ -104,3 +106,14 @@ def test_a_cancelled_question_ends_amid_its_steps() -> None:
     with pytest.raises(Cancelled):
         budget.within(work, None)
     assert steps < 40
+
+
+@pytest.mark.requirement("ruling/reliability/bounded")
+@pytest.mark.parametrize("language", sorted(languages()))
+def test_a_long_list_is_read_once_by_every_pattern_of_a_declaration(language: str) -> None:
+    """A pattern that can part the same list in two ways at each comma took 2 ** 60 steps: Ruby's did in Rails."""
+    compiled = rules_of(language)
+    kinds = (compiled.blocks, compiled.parameters, compiled.taken_apart, compiled.expressions, compiled.generics)
+    for pattern in (each for patterns in kinds for each in patterns):
+        for item in (", a", ", *a ", ",\n  a.b", " a, ", ", a: b", "(a, ", "<a, "):
+            pattern.after.match(item * 60)

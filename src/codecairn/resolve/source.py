@@ -149,6 +149,12 @@ class SourceText:
             at = self.text.find(name, at + len(name))
         return found
 
+    def only_mention(self, name: str, start: int, end: int) -> int:
+        """Where a whole word stands in a stretch of the text, where that is one place; else -1."""
+        at = self.text.find(name, start, end)
+        is_one = at >= 0 and self.text.find(name, at + 1, end) < 0
+        return at if is_one and self._is_whole(self.text, at, at + len(name)) else -1
+
     def _is_whole(self, text: str, start: int, end: int) -> bool:
         if not _is_whole(text, start, end):
             return False

@@ -220,8 +220,11 @@ class SymbolScope:
         return Span(max(code.find(":", closing), closing), self.span(symbol).end)
 
     def name_at(self, symbol: SymbolRow) -> int:
-        """Where a definition's name stands."""
+        """Where a definition's name stands: in the text, if its line has it once, as blanking a file takes longer."""
         start = self.source.position(symbol.name_line, 0)
+        only = self.source.only_mention(symbol.name, start, self.source.position(symbol.name_line + 1, 0))
+        if only >= 0:
+            return only
         mark = self.rules.variable_mark
         found = self.source.word(symbol.name, start)
         if mark and (found < 0 or self.source.line_of(found) > symbol.name_line):
