@@ -162,9 +162,9 @@ class Memo(Named, dict[_Key, _Value]):
 
     def __missing__(self, question: _Key) -> _Value:
         answer = self._answer(question)
-        length = len(question) if type(question) is str else _length(question)
+        length = _length(question)
         if length <= _LONGEST_TEXT:
-            weight = _MEMO_BYTES + length + (len(answer) if type(answer) is str else _length(answer))
+            weight = _MEMO_BYTES + length + _length(answer)
             with self._lock:
                 if self._bytes + weight > self.most_bytes:
                     self._forget()
