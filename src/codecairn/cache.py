@@ -164,8 +164,8 @@ class Memo(NamedCache, dict[_Key, _Value]):
         answer = self._answer(question)
         length = _length(question)
         if length <= _LONGEST_TEXT:
+            weight = _MEMO_BYTES + length + _length(answer)
             with self._lock:
-                weight = _MEMO_BYTES + length + _length(answer)
                 if self._bytes + weight > self.most_bytes:
                     self._forget()
                 if question not in self:

@@ -18,6 +18,8 @@ ANALYSIS = 1
 """Raised whenever a text would give other words."""
 
 _WORD = re.compile(r"[^\W\d]\w*|\d+")
+_ASCII_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+")
+"""The same of a text in ASCII, in half the time."""
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_]+")
 _VOWEL = re.compile("[aeiouy]")
 _LONGEST_PART = 40
@@ -55,7 +57,7 @@ _ENDINGS_BY_LETTER = {
 
 def analyse(text: str) -> str:
     """The words of a text, separated by blanks, in order: what is indexed, and what is counted."""
-    return analyse_identifiers(_WORD.findall(text))
+    return analyse_identifiers(identifiers(text))
 
 
 def analyse_identifiers(found: Iterable[str]) -> str:
@@ -68,10 +70,12 @@ def words_of(identifier: str) -> list[str]:
     return _known[identifier].split()
 
 
-def _split(identifier: str) -> tuple[str, ...]:
+def _analyse_identifier(identifier: str) -> str:
     parts = [part.lower() for part in _PART.findall(identifier)]
-    stems = tuple([_stems[part] for part in parts if len(part) < _LONGEST_PART])
-    return (*stems, bare(identifier)) if len(parts) > 1 and len(identifier) < _LONGEST_IDENTIFIER else stems
+    stems = [_stems[part] for part in parts if len(part) < _LONGEST_PART]
+    if len(parts) > 1 and len(identifier) < _LONGEST_IDENTIFIER:
+        stems.append(bare(identifier))
+    return " ".join(stems)
 
 
 def bare(name: str) -> str:
@@ -137,11 +141,9 @@ def spellings(text: str) -> frozenset[str]:
 
 def identifiers(text: str) -> list[str]:
     """Every identifier of a text as it is written, in order."""
-    return _WORD.findall(text)
+    return (_ASCII_WORD if text.isascii() else _WORD).findall(text)
 
 
-_known: Memo[str, str] = Memo(
-    "words.identifiers", _MOST_IDENTIFIER_BYTES, lambda identifier: " ".join(_split(identifier))
-)
+_known: Memo[str, str] = Memo("words.identifiers", _MOST_IDENTIFIER_BYTES, _analyse_identifier)
 _stems: Memo[str, str] = Memo("words.stems", _MOST_STEM_BYTES, _stem)
 _parts: Memo[str, tuple[str, ...]] = Memo("words.parts", _MOST_PART_BYTES, fresh_parts_of)

@@ -13,12 +13,12 @@ float32 holds it exactly and the order of adding, which differs between machines
 from __future__ import annotations
 
 import math
-import zlib
 from collections import Counter
 from collections.abc import Sequence
 from itertools import accumulate, chain, islice
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
+from zlib import crc32
 
 import msgspec
 import numpy as np
@@ -33,6 +33,8 @@ MOST_WORDS = 400
 """Of one text, the first ones: 400 * 127 * 255 is below 2**24."""
 _BLOCK = 16
 """Passages whose rows are gathered at once: with a hundred they no longer fit the processor's cache."""
+_QUANTISED = 16 * _BLOCK
+"""Passages whose sums become small numbers at once: what that costs is mostly by call."""
 _MOST_STRANGE = 20_000
 """Words outside the vocabulary whose rows are remembered: some three megabytes."""
 _MOST_FACTOR = 255
@@ -87,9 +89,13 @@ class TokenTable:
         found: Rows = np.empty((len(passages), self.dimensions), np.int8)
         paths: dict[str, list[str]] = {}
         room = _Room.of(min(_BLOCK, len(passages)) * MOST_WORDS, self.dimensions)
-        for first in range(0, len(passages), _BLOCK):
-            bags = [self._bag(each, paths) for each in passages[first : first + _BLOCK]]
-            found[first : first + _BLOCK] = quantise(self._sums(bags, room))
+        sums = np.empty((_QUANTISED, self.dimensions), np.float32)
+        for first in range(0, len(passages), _QUANTISED):
+            part = passages[first : first + _QUANTISED]
+            for at in range(0, len(part), _BLOCK):
+                bags = [self._bag(each, paths) for each in part[at : at + _BLOCK]]
+                self._add_up(bags, room, sums[at : at + len(bags)])
+            found[first : first + len(part)] = quantise(sums[: len(part)])
         return found
 
     def _bag(self, passage: Passage, paths: dict[str, list[str]]) -> _Bag:
@@ -104,7 +110,7 @@ class TokenTable:
         wanted = frozenset(names)
         return _Bag(ids, often, [at for at, word in enumerate(islice(counts, ahead)) if word in wanted])
 
-    def _sums(self, bags: list[_Bag], room: _Room) -> npt.NDArray[np.float32]:
+    def _add_up(self, bags: list[_Bag], room: _Room, sums: npt.NDArray[np.float32]) -> None:
         """One sum a bag. Rows and factors of all are gathered at once: for each alone that takes half as long again."""
         ids = np.fromiter(chain.from_iterable(each.ids for each in bags), np.intp)
         counts = np.fromiter(chain.from_iterable(each.counts for each in bags), np.intp)
@@ -117,10 +123,8 @@ class TokenTable:
         factors = np.minimum(np.rint(self.code_weights[ids] * often), _MOST_FACTOR).astype(np.float32)
         rows = room.wide[: len(ids)]
         np.copyto(rows, np.take(self._plain_rows, ids, axis=0, out=room.narrow[: len(ids)], mode="clip"))
-        sums = np.empty((len(bags), self.dimensions), np.float32)
         for at, (start, end) in enumerate(zip(starts, ends, strict=True)):
             np.matmul(factors[start:end], rows[start:end], out=sums[at])
-        return sums
 
     def _sum(
         self, words: list[str], names: frozenset[str], weights: npt.NDArray[np.float32]
@@ -167,12 +171,13 @@ _LOGARITHM_ROW = np.array(_LOGARITHMS, np.float32)
 
 class _Ids(dict[str, int]):
     """The row of every word. A question has few, which are looked for in the text of the vocabulary; who has many takes
-    it apart first. Of words outside of it so many are remembered, and no more."""
+    it apart first. Of words outside of it so many are remembered, those that were met lately."""
 
     def __init__(self, vocabulary: str, buckets: int) -> None:
         super().__init__()
         self._text = f"\n{vocabulary}"
         self._size, self._buckets = vocabulary.count("\n"), buckets
+        self._strange: list[str] = []
 
     def has(self, word: str) -> bool:
         return self[word] < self._size
@@ -184,13 +189,16 @@ class _Ids(dict[str, int]):
 
     def __missing__(self, word: str) -> int:
         text = self._text
+        at = text.find(f"\n{word}\n") if text else -1
+        if at >= 0:
+            row = self[word] = text.count("\n", 0, at)
+            return row
         if not text and word in self:  # another thread took it apart meanwhile
             return self[word]
-        at = text.find(f"\n{word}\n")
-        row = text.count("\n", 0, at) if at >= 0 else self._bucket(word)
-        if len(self) < self._size + _MOST_STRANGE:
-            self[word] = row
+        row = self[word] = self._size + crc32(word.encode("utf-8", "surrogatepass")) % self._buckets
+        self._strange.append(word)
+        if len(self._strange) > _MOST_STRANGE:  # those of files long done
+            strange, self._strange = self._strange, []
+            for each in strange:
+                self.pop(each, None)
         return row
-
-    def _bucket(self, word: str) -> int:
-        return self._size + zlib.crc32(word.encode("utf-8", "surrogatepass")) % self._buckets

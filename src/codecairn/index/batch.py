@@ -19,7 +19,8 @@ UNCHANGED = "unchanged"
 FAILED = frozenset({"failed", "slow to parse", Skip.UNREADABLE, Skip.CHANGING})
 """Reasons that are no rule of ours: something went wrong with the file."""
 _FIRST_BATCH_S, _LONGEST_BATCH_S = 1.0, 8.0
-_BATCH_BYTES = 3_000_000
+_BATCH_BYTES = 8_000_000
+"""Of source. With 3 MB each the lexical index of Django took two fifths more CPU: more parts, merged again."""
 
 Publish = Callable[[Content], None]
 

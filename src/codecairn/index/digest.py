@@ -151,7 +151,7 @@ def _chunks(facts: FileFacts, lines: list[str]) -> tuple[list[ChunkRow], list[st
     rows, terms, uses = [], [], []
     titles = facts.titles or [""] * len(facts.chunks)
     for number, (each, own, title) in enumerate(zip(facts.chunks, own_lines(facts.chunks), titles, strict=True)):
-        found = identifiers("\n".join("\n".join(lines[first - 1 : last]) for first, last in own))
+        found = identifiers("\n".join([line for first, last in own for line in lines[first - 1 : last]]))
         terms.append(analyse_identifiers(found))
         uses.append(" ".join(sorted(set(found))))
         rows.append(ChunkRow(number, each.start_line, each.end_line, each.symbol, title, terms[-1].count(" ") + 1))

@@ -45,24 +45,32 @@ _OWNER = re.compile(r"(.+?)(?:\.|::|#|:|->|\\)+[^.:#\\]+")
 def tags_of(symbols: list[Symbol], source: bytes) -> list[str]:
     """For each symbol its tags, comma-separated in the order of PATTERNS."""
     members = defaultdict(list)
-    for symbol in symbols:
-        owner = _OWNER.fullmatch(symbol.path)
+    owners = list(map(_owner, symbols))
+    for symbol, owner in zip(symbols, owners, strict=True):
         if owner:
-            members[owner[1]].append(symbol)
+            members[owner].append(symbol)
     found: dict[str, str] = {}
     for symbol in symbols:
         if symbol.kind in HOLDERS and symbol.kind != "module":
             found[symbol.path] = _of_type(symbol, members[symbol.path], source)
-    return [_tags(symbol, found) for symbol in symbols]
+    return [_tags(symbol, owner, found) for symbol, owner in zip(symbols, owners, strict=True)]
 
 
-def _tags(symbol: Symbol, found: dict[str, str]) -> str:
+def _owner(symbol: Symbol) -> str:
+    """The path around a symbol's own name; empty where there is none."""
+    around, _, name = symbol.path.rpartition(".")
+    if name.isidentifier() and (not around or (around[-1] != "." and around.replace(".", "").isidentifier())):
+        return around  # as nearly everywhere; the expression takes eight times as long
+    found = _OWNER.fullmatch(symbol.path)
+    return found[1] if found else ""
+
+
+def _tags(symbol: Symbol, owner: str, found: dict[str, str]) -> str:
     if symbol.path in found:
         return found[symbol.path]
-    owner = _OWNER.fullmatch(symbol.path)
-    if owner is None or symbol.kind not in ("method", "field", "function"):
+    if not owner or symbol.kind not in ("method", "field", "function"):
         return ""
-    return found[owner[1]] if owner[1] in found else _by_name(re.split(r"\W+", owner[1])[-1])
+    return found[owner] if owner in found else _by_name(re.split(r"\W+", owner)[-1])
 
 
 def _by_name(name: str) -> str:

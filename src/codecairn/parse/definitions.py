@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from operator import itemgetter
 from typing import Any
 
@@ -66,7 +67,7 @@ def matches_in(language: Language, roots: list[Any], source: bytes) -> QueryFact
     matches = [match for root in roots for match in QueryCursor(language.definitions).matches(root)]
     # Matches come in the order they end; patterns are ranked by the order they are written.
     matches.sort(key=itemgetter(0))
-    told = [(*_role(captures), pattern, captures) for pattern, captures in matches]
+    told = [(*_role(*captures), pattern, captures) for pattern, captures in matches]
     locals_ = _local_variables(told)
     for number, (role, kind, pattern, captures) in enumerate(told):
         if role == "definition":
@@ -97,8 +98,9 @@ def matches_in(language: Language, roots: list[Any], source: bytes) -> QueryFact
 _ROLES = ("import", "local", "binding", "documented", "itself")
 
 
-def _role(captures: Any) -> tuple[str, str]:
-    """What a match tells, and the kind where that is a definition."""
+@cache
+def _role(*captures: str) -> tuple[str, str]:
+    """What a match with these captures tells, and the kind where that is a definition."""
     if "package" in captures:
         return "package", ""
     for name in captures:

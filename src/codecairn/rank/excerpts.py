@@ -30,13 +30,17 @@ class Excerpt(Struct, frozen=True):
 
 def excerpt_of(view: View, file: FileRow, chunk: ChunkRow, symbol: int) -> Excerpt:
     """A symbol, be it the chunk's own or one inside it; the chunk where there is none."""
-    lines = view.text(file.id).split("\n")
     start, end = extent_of(view, file.id, chunk.number, symbol)
+    lines = _first_lines(view.text(file.id), max(end, chunk.end_line) + 3 * _LONGEST_AFTER)
     first, content, is_cut = _content(view, file, chunk, (start, end), lines)
     return Excerpt(
         start, end, content, first, is_cut,
         before=view.head(file.id) if start > 1 else "", after="\n".join(_following(lines, end)),
     )  # fmt: skip
+
+
+def _first_lines(text: str, most: int) -> list[str]:
+    return text.split("\n", most)[:most]
 
 
 def extent_of(view: View, file: int, number: int, symbol: int) -> tuple[int, int]:

@@ -22,14 +22,15 @@ LEVEL = 3
 """Of compression. Every frame has a checksum, so that a damaged one is not taken for a text."""
 
 
-class _Compressors(threading.local):
-    """Each thread compresses with its own: two at once in one compressor overwrite each other's memory."""
+class _Frames(threading.local):
+    """Each thread has its own: two at once in one compressor overwrite each other's memory."""
 
     def __init__(self) -> None:
-        self.own = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+        self.compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
+        self.decompressor = zstandard.ZstdDecompressor()
 
 
-_compressors = _Compressors()
+_frames = _Frames()
 
 
 class Stat(NamedTuple):
@@ -130,12 +131,11 @@ def version_id(path: str, blob: bytes, extractor: str) -> int:
 
 
 def compress(data: bytes) -> bytes:
-    compressed: bytes = _compressors.own.compress(data)
-    return compressed
+    return _frames.compressor.compress(data)
 
 
 def decompress(data: bytes) -> bytes:
-    return zstandard.ZstdDecompressor().decompress(data)
+    return _frames.decompressor.decompress(data)
 
 
 def pack_version(version: FileVersion) -> bytes:

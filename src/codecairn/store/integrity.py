@@ -11,7 +11,7 @@ another extractor, so that the next run looks at all their files and parses the 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -35,12 +35,13 @@ _MISPLACED = (
     "WHERE manifest.file IS NOT NULL AND file.path IS NOT layer.prefix || manifest.path"
 )
 """Entries that name no version, or one of another path."""
+Row = tuple[Any, ...]
 
 
-def seal(database: sqlite3.Connection, files: Iterable[int]) -> None:
-    """Seal versions as they stand in the database."""
-    rows = [(file, _digest(database, file)) for file in files]
-    database.executemany("INSERT OR REPLACE INTO seal VALUES (?, ?)", rows)
+def seal(database: sqlite3.Connection, rows: Mapping[int, Sequence[Sequence[Row]]]) -> None:
+    """Seal versions: for each its rows in the four tables, in order, as the database gives them back."""
+    sealed = [(file, _digest(each)) for file, each in rows.items()]
+    database.executemany("INSERT OR REPLACE INTO seal VALUES (?, ?)", sealed)
 
 
 def check(database: sqlite3.Connection) -> list[int]:
@@ -85,11 +86,14 @@ def _damage(database: sqlite3.Connection, file: int) -> VersionDamaged:
 
 def _is_sealed(database: sqlite3.Connection, file: int, digest: bytes) -> bool:
     try:
-        return _digest(database, file) == digest
+        return _digest(_rows_of(database, file)) == digest
     except (sqlite3.OperationalError, msgspec.MsgspecError, UnicodeError):  # a text that is none any more
         return False
 
 
-def _digest(database: sqlite3.Connection, file: int) -> bytes:
-    found: list[list[Any]] = [database.execute(ask, (file,)).fetchall() for ask in _ROWS]
-    return blake3(msgspec.msgpack.encode(found)).digest(16)
+def _rows_of(database: sqlite3.Connection, file: int) -> list[list[Row]]:
+    return [database.execute(ask, (file,)).fetchall() for ask in _ROWS]
+
+
+def _digest(rows: Sequence[Sequence[Row]]) -> bytes:
+    return blake3(msgspec.msgpack.encode(rows)).digest(16)

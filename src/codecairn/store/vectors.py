@@ -194,9 +194,11 @@ class VectorField:
         found = Similarities(np.zeros(len(places)), np.zeros(len(files)), np.zeros(len(files)))
         if not known:
             return found
-        ends = np.cumsum([each.rows for each in known])
-        each_row = cosines(np.concatenate([self._rows[each.first : each.first + each.rows] for each in known]), query)
-        before = dict(zip((each.file for each in known), (ends - [each.rows for each in known]).tolist(), strict=True))
+        counts = np.array([each.rows for each in known])
+        ends = np.cumsum(counts)
+        starts = np.array([each.first for each in known]) - (ends - counts)
+        each_row = cosines(self._rows[np.arange(ends[-1]) + np.repeat(starts, counts)], query)
+        before = dict(zip((each.file for each in known), (ends - counts).tolist(), strict=True))
         has_vector = [at for at, (file, _) in enumerate(places) if file in before]
         found.chunks[has_vector] = each_row[[before[places[at][0]] + places[at][1] for at in has_vector]]
         is_known = [at for at, file in enumerate(files) if file in self._at]

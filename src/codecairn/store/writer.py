@@ -5,13 +5,14 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import msgspec
 
 from codecairn.store.database import Entry, IndexStore
-from codecairn.store.file_version import CHUNK_COLUMNS, SYMBOL_COLUMNS, FileVersion
-from codecairn.store.integrity import TABLES_OF_A_VERSION, seal
+from codecairn.store.file_version import FileVersion
+from codecairn.store.integrity import TABLES_OF_A_VERSION, Row, seal
 from codecairn.store.layers import WORKING_TREE, Layer, layer_in
 from codecairn.store.vector_segments import Placement, Segment, add_rows
 
@@ -133,32 +134,31 @@ def insert_versions(database: sqlite3.Connection, content: Content) -> None:
     if content.vectors is not None:
         add_rows(database, *content.vectors)
     ordered = sorted(content.versions, key=lambda each: each.id)
+    rows = {each.id: _rows_of(each) for each in ordered}
     database.executemany("DELETE FROM dropped WHERE file = ?", [(each.id,) for each in ordered])
     database.executemany(
         "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, NULL, ?)",
-        [
-            (
-                each.id, each.path, each.blob, each.language, each.package, each.lines, each.size, each.error_nodes,
-                each.complaint, len(each.symbols), len(each.chunks), sum(chunk.length for chunk in each.chunks),
-                each.on_branch,
-            )
-            for each in ordered
-        ],
+        [(each, *file) for each, ((file,), _, _, _) in rows.items()],
+    )
+    for at, (table, width) in enumerate((("body", 6), ("symbol", 15), ("chunk", 7)), 1):
+        database.executemany(
+            f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * width)})",  # noqa: S608 - our own names
+            chain.from_iterable(each[at] for each in rows.values()),
+        )
+    seal(database, rows)
+
+
+def _rows_of(version: FileVersion) -> tuple[list[Row], list[Row], list[Row], list[Row]]:
+    """The rows of a version in `file` (but for its id), `body`, `symbol` and `chunk`."""
+    id_, astuple = version.id, msgspec.structs.astuple
+    file = (
+        version.path, version.blob, version.language, version.package, version.lines, version.size,
+        version.error_nodes, version.complaint, len(version.symbols), len(version.chunks),
+        sum([chunk.length for chunk in version.chunks]), int(version.on_branch),
     )  # fmt: skip
-    database.executemany(
-        "INSERT OR REPLACE INTO body VALUES (?, ?, ?, ?, ?, ?)",
-        [(each.id, each.text, each.links, each.terms, each.uses, each.head) for each in ordered],
-    )
-    astuple = msgspec.structs.astuple
-    database.executemany(
-        f"INSERT OR REPLACE INTO symbol (file, {SYMBOL_COLUMNS}) VALUES ({', '.join('?' * 15)})",  # noqa: S608 - our own names
-        [(each.id, *astuple(symbol)) for each in ordered for symbol in each.symbols],
-    )
-    database.executemany(
-        f"INSERT OR REPLACE INTO chunk (file, {CHUNK_COLUMNS}) VALUES ({', '.join('?' * 7)})",  # noqa: S608 - our own names
-        [(each.id, *astuple(chunk)) for each in ordered for chunk in each.chunks],
-    )
-    seal(database, [each.id for each in ordered])
+    body = (id_, version.text, version.links, version.terms, version.uses, version.head)
+    symbols = [(id_, *astuple(symbol)) for symbol in version.symbols]
+    return [file], [body], symbols, [(id_, *astuple(chunk)) for chunk in version.chunks]
 
 
 def files_at(database: sqlite3.Connection, layer: int, paths: Sequence[str]) -> set[int]:
