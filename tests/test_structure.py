@@ -112,7 +112,7 @@ KEPT_FOR_GOOD = {
     "paths.py:_patterns": "one a choice of settings, sixty-four at most",
     "resolve/rules.py:rules_of": "one a language",
     "source/process.py:_running": "the children that run now",
-    "team/offered.py:_declared": "the tool that a team server adds",
+    "team/offered_tools.py:_declared": "the tool that a team server adds",
     "tools/__init__.py:_declared": "the tools",
 }
 """What a module holds on to, and why content cannot stretch it. What content can stretch is a Cache or a Memo."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from codecairn import tools
-from codecairn.team.offered import WRITING
+from codecairn.team.offered_tools import WRITING
 from tests.support.repo import Repo
 from tests.support.team import Team, TeamDoor, open_team
 from tests.team.conftest import fresh_database

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from codecairn.team.offered import QuietSessions
+from codecairn.team.offered_tools import QuietSessions
 from tests.support.doors import Answer, Door, MemoryDoor, service
 from tests.support.repo import Repo
 from tests.support.soak import SOAK

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from codecairn import config
 from codecairn.cli import main
 from codecairn.config import TeamAccess
-from codecairn.tools.elsewhere import ask_team
+from codecairn.tools.team_answers import ask_team
 from tests.support.doors import MemoryDoor, service
 from tests.support.repo import Repo
 from tests.support.team import Team

@@ -9,7 +9,7 @@ import os
 import pytest
 
 from codecairn.cancel import Cancel
-from codecairn.index.received import known_keys
+from codecairn.index.received_versions import known_keys
 from codecairn.team.monitor import serve_monitor
 from tests.support.team import Team, TeamDoor, TeamProcess, open_team
 from tests.support.wait import eventually

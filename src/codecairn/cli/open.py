@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 @root_option
 @click.option("--print", "only_print", is_flag=True, help="Print the address that logs in, and open no browser.")
 def command(root: Path | None, only_print: bool) -> None:
-    from codecairn.page import marks
+    from codecairn.page import running_servers
 
     project = project_around(root)
-    mark = marks.find(config.data_folder(config.load()), project)
+    mark = running_servers.find(config.data_folder(config.load()), project)
     if mark is not None:
         _visit(mark.login, only_print=only_print)
         return

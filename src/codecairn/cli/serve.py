@@ -22,7 +22,7 @@ from codecairn.errors import CairnError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from codecairn.page.marks import PageMark
+    from codecairn.page.running_servers import PageMark
     from codecairn.project import Projects
     from codecairn.serve import Service
     from codecairn.serve.http import Address, HttpAccess
@@ -137,7 +137,7 @@ def make_service(settings: config.Settings, selection: tuple[str, ...], *, watch
     from codecairn.project import Projects
     from codecairn.serve import Service
     from codecairn.serve.upkeep import Upkeep
-    from codecairn.tools.elsewhere import ask_team
+    from codecairn.tools.team_answers import ask_team
 
     registry = tools.standard(selection)
     registry.elsewhere = ask_team
@@ -224,20 +224,20 @@ def _serve_front(settings: config.Settings, access: HttpAccess, options: list[st
 
 def _leave_mark(home: Path, where: Address, port: int, roots: list[str], key: bytes) -> PageMark:
     """Leave the mark by which `cairn open` finds the page."""
-    from codecairn.page import marks
+    from codecairn.page import running_servers
     from codecairn.serve import http
 
     here = where if not where.is_any else http.Address("127.0.0.1", port)
-    mark = marks.PageMark(here.origin(port), roots, key.hex())
-    marks.leave(home, mark)
+    mark = running_servers.PageMark(here.origin(port), roots, key.hex())
+    running_servers.leave(home, mark)
     click.echo(f"cairn: the page is {mark.url}/; `cairn open` logs a browser in", err=True)
     return mark
 
 
 def _withdraw_mark(home: Path) -> None:
-    from codecairn.page import marks
+    from codecairn.page import running_servers
 
-    marks.withdraw(home)
+    running_servers.withdraw(home)
 
 
 def _access(settings: config.Settings, address: str, hosts: tuple[str, ...]) -> HttpAccess:

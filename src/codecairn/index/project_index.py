@@ -289,7 +289,7 @@ class ProjectIndex:
         return activity.report
 
     def _write(self, activity: Activity, progress: Progress) -> Report:
-        from codecairn.index.runs import perform  # noqa: PLC0415 - the parser, for who indexes
+        from codecairn.index.run_steps import perform  # noqa: PLC0415 - the parser, for who indexes
 
         folders.sweep(self.folder)
         opened, force = self._usable(activity), activity.force

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from codecairn.page.asking import PageAnswer, PageRequest
-from codecairn.page.killed import find_killed
+from codecairn.page.broken_anchors import find_killed
 from codecairn.page.memory import with_places
 from codecairn.page.rules import commit_page
 from codecairn.page.side_by_side import rows_of

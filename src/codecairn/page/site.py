@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
+from codecairn.client_disconnect import while_connected
 from codecairn.connection import Connection
 from codecairn.errors import CairnError, Denied
 from codecairn.journal import CallJournal
@@ -36,7 +37,6 @@ from codecairn.page.responses import (
 from codecairn.page.sessions import PageSession, PageSessions
 from codecairn.project import Projects
 from codecairn.tools import Call, Registry
-from codecairn.withdrawal import while_connected
 
 log = logging.getLogger("codecairn.page")
 

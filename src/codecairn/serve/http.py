@@ -31,13 +31,13 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from codecairn import tools
+from codecairn.client_disconnect import while_connected
 from codecairn.connection import Connection, Connections
 from codecairn.page import responses, site
 from codecairn.page.site import PageSite
 from codecairn.serve import Service, jsonrpc, mcp
 from codecairn.serve.jsonrpc import BareDoor, NotJson
 from codecairn.serve.resources import Context
-from codecairn.withdrawal import while_connected
 
 LARGEST_BODY = 4 << 20
 DEFAULT_ADDRESS = "127.0.0.1:8417"

@@ -19,7 +19,7 @@ from codecairn.cancel import Cancel
 from codecairn.config import Settings, data_folder
 from codecairn.errors import CairnError
 from codecairn.index.digest import reader_versions
-from codecairn.index.received import known_keys, receive
+from codecairn.index.received_versions import known_keys, receive
 from codecairn.index.run import Options
 from codecairn.project import Project
 from codecairn.source import remote_git

@@ -20,7 +20,7 @@ Imported = tuple[str, str, str]
 """Language, module and name."""
 Place = tuple[str, int]
 Look = Callable[[str, Sequence[TeamRepository], Any], Mapping[str, Fields]]
-"""Put a question of a kind of looks.py to repositories."""
+"""Put a question of a kind of short_questions.py to repositories."""
 
 
 @dataclass

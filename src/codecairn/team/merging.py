@@ -18,8 +18,8 @@ from codecairn.names.lookup import Match
 from codecairn.reading import PrintContext
 from codecairn.tools import Answers, Tool
 from codecairn.tools.context import ContextAnswer
-from codecairn.tools.cutting import fit_fields, to_json
 from codecairn.tools.families import ToolReply
+from codecairn.tools.truncation import fit_fields, to_json
 
 Fields = dict[str, Any]
 _MATCHES: tuple[Match, ...] = ("exact", "other_case", "inherited", "near")

@@ -27,7 +27,7 @@ from codecairn.team.directory import Directory
 from codecairn.team.door import NodeHealth, TeamService, app
 from codecairn.team.laptops import Laptops
 from codecairn.team.nodes import TeamNode
-from codecairn.team.offered import inner_registry, offer
+from codecairn.team.offered_tools import inner_registry, offer
 from codecairn.team.page_answers import PageAnswers
 from codecairn.team.page_sessions import TeamSessions
 from codecairn.team.pages import TeamSite

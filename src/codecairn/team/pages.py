@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
+from codecairn.client_disconnect import while_connected
 from codecairn.connection import Connection
 from codecairn.errors import CairnError, Denied, ProjectNotFound
 from codecairn.page.asking import PageAnswer, PageRequest
@@ -32,7 +33,6 @@ from codecairn.team.page_requests import REPOSITORIES, TeamPageRequest, TeamPage
 from codecairn.team.page_sessions import TeamSessions, form_key, read_notice, write_notice
 from codecairn.team.tokens import Caller
 from codecairn.tools import Call
-from codecairn.withdrawal import while_connected
 
 _LOOK_S = 2.0
 _TRAFFIC_EVERY = 8

@@ -40,7 +40,7 @@ class ReplicaAbsent(NotReady):
 
 class NodeQuestion(Struct, frozen=True, kw_only=True):
     kind: str
-    """`call` for a tool; `resource`, `prompt` or `fact` for what is none; `archive`, or a kind of looks.py."""
+    """`call` for a tool; `resource`, `prompt` or `fact` for what is none; `archive`, or a kind of `Looks`."""
     name: str
     arguments: Any
     repositories: list[str]

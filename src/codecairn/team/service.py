@@ -32,10 +32,9 @@ from codecairn.team.audit import Audit, AuditRow
 from codecairn.team.cross_references import reach_across
 from codecairn.team.directory import Directory
 from codecairn.team.fanout import FanOut
-from codecairn.team.looks import KINDS, Looks, OneProject
 from codecairn.team.merging import Parts, merge
 from codecairn.team.notebook import Notebook
-from codecairn.team.offered import FANNED, UNBOUND, WRITING, ListedRepository, RepositoryList
+from codecairn.team.offered_tools import FANNED, UNBOUND, WRITING, ListedRepository, RepositoryList
 from codecairn.team.peers import (
     NodeQuestion,
     NodeSilent,
@@ -51,6 +50,7 @@ from codecairn.team.replication import Replicas
 from codecairn.team.replies import is_absence, not_ready, project_in, refusal, rename_root
 from codecairn.team.repositories import TeamRepository
 from codecairn.team.scouts import ScoutQuestion, ScoutReport
+from codecairn.team.short_questions import KINDS, Looks, OneProject
 from codecairn.team.shortlist import choose
 from codecairn.team.tokens import Caller
 from codecairn.tools import Answers, Call, Registry, Tool

@@ -28,7 +28,7 @@ from codecairn.index.status import LIVE, IndexStatus
 from codecairn.reading import PrintContext, Printer
 from codecairn.reading.errors import print_error
 from codecairn.tools.cursor import SEAL, offset_of
-from codecairn.tools.cutting import fit_fields, to_json
+from codecairn.tools.truncation import fit_fields, to_json
 
 Markdown = Callable[[Any, Mapping[str, Any]], str]
 

@@ -25,10 +25,10 @@ from codecairn.source.refs import resolve
 from codecairn.store.view import FileRow, View
 from codecairn.tools import Call, tool
 from codecairn.tools.binding_rules import Rules, rules_for
-from codecairn.tools.cutting import to_json
 from codecairn.tools.inquiry import Inquiry, Ref, UnlistedRoot, inquire, project_of
 from codecairn.tools.outline import OutlineSymbol, nest_symbols
 from codecairn.tools.suggestions import suggest_paths
+from codecairn.tools.truncation import to_json
 
 _MOST_DEPENDENCIES = 200
 _MOST_CHARACTERS = 500_000

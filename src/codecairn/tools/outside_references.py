@@ -9,8 +9,8 @@ from typing import Any
 from msgspec import to_builtins
 
 from codecairn.project import Project
+from codecairn.resolve.across_projects import ImportedName, OutsideUse, exported, outside_uses
 from codecairn.resolve.engine import Engine
-from codecairn.resolve.outside import ImportedName, OutsideUse, exported, outside_uses
 from codecairn.resolve.references import Reference
 from codecairn.store.view import View
 from codecairn.tools import Call

@@ -23,8 +23,8 @@ from codecairn.store.view import View
 from codecairn.text import CHARACTERS_PER_TOKEN
 from codecairn.tools import Call, tool
 from codecairn.tools.binding_rules import RuleList, Rules, rules_for, scoped_entries
-from codecairn.tools.cutting import to_json
 from codecairn.tools.inquiry import Ref, Workspace, inquire, project_of
+from codecairn.tools.truncation import to_json
 
 _LONGEST_TASK = 2_000
 # The bounds are in the schema; breaking them has an error of its own.
