@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -120,6 +123,58 @@ def test_everything_but_live_updates_works_without_javascript(browser: Browser, 
         for name, heading in (("Changes", "Changes"), ("Memory", "Memory"), ("Rules", "Rules"), ("Server", "Server")):
             page.click(f"header >> text={name}")
             expect(page.locator("h1")).to_have_text(heading)
+
+
+ATTACK = """<!doctype html><title>evil</title>
+<iframe name=frame src="{origin}/memory"></iframe>
+<img src="{origin}/?q=discount"><script src="{origin}/memory"></script>
+<form method=post action="{origin}/memory/forget" target=frame><input name=id value="{id}"><input name=form_key></form>
+<script>
+  window.seen = [];
+  const ask = (path, options) => fetch("{origin}" + path, {{credentials: "include", ...options}})
+    .then((answer) => answer.text()).then((text) => seen.push(text), () => seen.push(""));
+  ask("/memory", {{}});
+  ask("/memory", {{mode: "no-cors"}});
+  ask("/memory/forget", {{mode: "no-cors", method: "POST", body: new URLSearchParams({{id: "{id}"}})}});
+</script>"""
+
+
+@pytest.mark.requirement("ruling/page/form-key", "ruling/page/no-frames")
+def test_a_page_of_another_site_gets_nothing_and_changes_nothing(browser: Browser, served: PageServer) -> None:
+    """On another port of this machine, to which browsers send the cookie: frames, forms, fetches and scripts."""
+    kept = served.call("remember", type="decision", content="Discounts are never negative.", symbol="discount")
+    attack = ATTACK.format(origin=served.origin, id=kept["discovery"]["id"])
+    with visit(browser, served) as here, site_with(attack) as evil:
+        here.page.goto(evil)
+        here.page.wait_for_function("window.seen.length === 3")
+        assert here.page.evaluate("window.seen") == ["", "", ""]
+        (frame,) = here.page.frames[1:]
+        assert "Discounts" not in frame.content()
+        with here.page.expect_response(lambda answer: answer.url.endswith("/memory/forget")) as answer:
+            here.page.evaluate("document.forms[0].submit()")
+        assert answer.value.status in (401, 403)
+        here.open("/memory")
+        expect(here.page.locator(".discoveries .content")).to_have_text("Discounts are never negative.")
+
+
+@contextmanager
+def site_with(html: str) -> Iterator[str]:
+    class Site(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(html.encode())
+
+        def log_message(self, *_: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 @pytest.mark.parametrize("width", [360, 1280, 3840])

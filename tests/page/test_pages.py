@@ -100,6 +100,50 @@ def test_a_branch_shows_before_and_after_side_by_side(visitor: Visitor) -> None:
     assert visitor.get("/branch?base=main&head=no-such-branch").status == 400
 
 
+def test_a_change_leads_to_the_callers_that_it_lost(served: PageServer, shop: Repo) -> None:
+    """A symbol that was renamed says who called it before; one deleted in the working tree is shown where it was."""
+    (shop.path / "shop/cart.py").write_text(CART.replace("def discount", "def rebate").partition("def total")[0])
+    served.call("index_codebase")
+    visitor = served.visitor()
+    page = visitor.get("/branch").body.decode()
+    before = re.search(r'0 callers \(<a href="([^"]+)">was 2</a>\)', page)
+    deleted = re.search(r'<h3><a href="([^"]+)">total</a></h3>', page)
+    assert before, page
+    assert deleted, page
+    assert "return discount(price, 0)" in text(visitor, before[1].replace("&amp;", "&"))
+    assert "def total(items):" in text(visitor, deleted[1].replace("&amp;", "&"))
+
+
+def test_uses_on_one_line_are_one_row_and_a_part_of_them_says_so(served: PageServer, shop: Repo) -> None:
+    lines = [f"total([{number}])" for number in range(600)]
+    shop.commit("Count", {"shop/many.py": "\n".join(["from shop.cart import total as sum_of", "", *lines, ""])})
+    shop.commit("Count", {"shop/few.py": "from shop.cart import discount as lower\n\nlower(1, 2)\n"})
+    served.call("index_codebase")
+    visitor = served.visitor()
+    page = visitor.get("/symbol?name=discount&path=shop/cart.py").body.decode()
+    assert page.count('discount</mark> <b class="k">as</b> lower') == 1
+    assert "imports, references" in page
+
+
+def test_drift_shows_the_lines_of_its_symbol_and_on_demand_the_rest(served: PageServer, shop: Repo) -> None:
+    tail = "\n\n".join(f"\n{'def filler'}_{number}():\n    return {number}" for number in range(20))
+    shop.commit("Fill up", {"shop/cart.py": CART + tail + "\n"})
+    served.call("index_codebase")
+    kept = served.call("remember", type="decision", content="Discounts are never negative.", symbol="discount")
+    gone = served.call("remember", type="issue", content="The filler is slow on Mondays.", symbol="filler_19")
+    changed = (CART + tail + "\n").replace("100 - percent", "90 - percent").replace("filler_19", "other")
+    shop.commit("Change both ends", {"shop/cart.py": changed}, date="2037-01-01T00:00:00Z")
+    served.call("index_codebase")
+    visitor = served.visitor()
+    page = text(visitor, f"/memory/drift?id={kept['discovery']['id']}")
+    assert "90 - percent" in page
+    assert "def other():" not in page
+    assert "def other():" in text(visitor, f"/memory/drift?id={kept['discovery']['id']}&whole=1")
+    assert "def filler_19():" in text(visitor, f"/memory/drift?id={gone['discovery']['id']}")
+    listed = visitor.get("/memory").body.decode()
+    assert listed.count("what changed since") == 2
+
+
 def test_rules_show_integrity_gates_and_their_text(visitor: Visitor) -> None:
     page = text(visitor, "/rules")
     assert "Every fix brings a test" in page

@@ -83,9 +83,13 @@ document.addEventListener("keydown", (event) => {
   if (next < 0 && field) { field.focus(); } else { hits[Math.min(Math.max(next, 0), hits.length - 1)].focus(); }
 });
 
+const LEAST_FIT = 0.7; // smaller letters would be hard to read: then one scrolls
 const root = document.querySelector(".picture .root");
 if (root) {
-  const picture = root.closest(".picture"), box = root.getBoundingClientRect(), frame = picture.getBoundingClientRect();
+  const picture = root.closest(".picture"), graph = root.closest("svg"), frame = picture.getBoundingClientRect();
+  const wide = graph.width.baseVal.value, high = graph.height.baseVal.value, fit = frame.width / wide;
+  if (fit < 1 && fit > LEAST_FIT) { graph.setAttribute("width", wide * fit); graph.setAttribute("height", high * fit); }
+  const box = root.getBoundingClientRect();
   picture.scrollLeft += box.left - frame.left - (frame.width - box.width) / 2;
   picture.scrollTop += box.top - frame.top - (frame.height - box.height) / 2;
 }
