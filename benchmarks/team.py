@@ -1,6 +1,6 @@
 """The team server on real processes: a PostgreSQL, a worker and nodes, beside `cairn serve` on clones.
 
-    python benchmarks/team.py REPOSITORY … [--keep FOLDER] [--stages index,search,push,sizes,processes,load]
+    python benchmarks/team.py REPOSITORY … [--keep FOLDER] [--stages index,search,push,sizes,all,processes,load]
         [--local N] [--nodes 1] [--queries 200] [--pushes 5] [--files 20] [--processes 1,2,4] [--clients 200]
         [--seconds 60] [--json FILE]
     python benchmarks/team.py laptop REPOSITORY --symbol NAME [--rounds 3] [--json FILE]   (benchmarks/laptop.py)
@@ -12,10 +12,12 @@ after another; the figures of stages that have run are kept there too. All throu
 - index: processor seconds of `cairn index` on the clones, of the worker and of each node, until every repository is
   ready on a node. The worker's figure has the fetches in it, the local one has no clone in it;
 - search: one-repository searches, the same queries to both, in turns, none twice, so that nothing is answered from a
-  cache; searches over all repositories, and how many of them were not whole;
+  cache;
 - push: from push to answer: FILES files are changed and pushed, the job is asked for as a webhook does, and the node is
   asked until a name that was pushed is found by an answer that says `fresh`;
 - sizes: memory of the nodes, size of the database, and the sum of the local indexes;
+- all: searches over all repositories, by one and by two processes of one data directory, after half as many that open
+  what they need; and how many were not whole;
 - processes: answers a second with so many serving processes of one data directory, asked by twice as many clients, and
   answers a processor second of these, which other work on the machine does not change;
 - load: so many clients, mixed calls, for so many seconds: errors, memory by quarters, connections of the database.
@@ -46,7 +48,7 @@ from team_processes import CAIRN, Asked, Subject, TeamProcesses, local_server, t
 
 from codecairn.team.embedded import embedded_url, stop_embedded
 
-STAGES = ("index", "search", "push", "sizes", "processes", "load")
+STAGES = ("index", "search", "push", "sizes")
 _WORD = re.compile(r"[A-Za-z]{4,}")
 _MOST_QUERIES = 200
 _CODE = {
@@ -77,7 +79,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("repositories", type=Path, nargs="+")
     parser.add_argument("--keep", type=Path)
-    parser.add_argument("--stages", default="index,search,push,sizes")
+    parser.add_argument("--stages", default="index,search,push,sizes,all")
     parser.add_argument("--local", type=int, metavar="N", help="index so many locally, evenly chosen (default: all)")
     parser.add_argument("--nodes", type=int, default=1)
     parser.add_argument("--queries", type=int, default=200)
@@ -110,10 +112,9 @@ class _Run:
         with ExitStack() as stack:
             url = embedded_url(self.folder / "database")
             stack.callback(stop_embedded, self.folder / "database")
-            with self._team(url) as team:
-                for stage in STAGES[:4]:
-                    if stage in wanted:
-                        self._add(getattr(self, f"_{stage}")(team))
+            self._measure_stages(url, [stage for stage in STAGES if stage in wanted])
+            for count in (1, 2) if "all" in wanted else ():
+                self._add(self._all(url, count))
             if "processes" in wanted:
                 for count in map(int, self.options.processes.split(",")):
                     self._add(self._throughput(url, count))
@@ -124,9 +125,13 @@ class _Run:
                     self._add(load(team, self.subjects, self.options.clients, self.options.seconds))
         return self.figures
 
-    def _team(self, url: str) -> Any:
+    def _measure_stages(self, url: str, stages: list[str]) -> None:
+        """Those that need the worker beside the nodes."""
         homes = [self.folder / f"node{at}" for at in range(self.options.nodes)]
-        return team_processes(url, homes, self.folder / "worker")
+        if stages:
+            with team_processes(url, homes, self.folder / "worker") as team:
+                for stage in stages:
+                    self._add(getattr(self, f"_{stage}")(team))
 
     def _add(self, figures: dict[str, Any]) -> None:
         self.figures |= figures
@@ -154,7 +159,12 @@ class _Run:
         team.await_ready(len(self.subjects))
         asked, count = Asked(team.rpc, team.nodes), self.options.queries
         with local_server(self.folder, self.at_home) as local:
-            return _search_one(self.at_home, local, asked, count) | _search_all(self.subjects, asked, count)
+            return _search_one(self.at_home, local, asked, count)
+
+    def _all(self, url: str, count: int) -> dict[str, Any]:
+        with team_processes(url, [self.folder / "node0"] * count, None) as team:
+            team.await_ready(len(self.subjects))
+            return _search_all(self.subjects, Asked(team.rpc, team.nodes), self.options.queries)
 
     def _push(self, team: TeamProcesses) -> dict[str, Any]:
         team.await_ready(len(self.subjects))
@@ -250,15 +260,18 @@ def _search_all(subjects: list[Subject], team: Asked, count: int) -> dict[str, A
     chooser, over_all, partial = random.Random(13), Spread(), 0
     for _, query in _choose(chooser, subjects, count // 2):
         team.search({"query": query})
-    chosen, before = _choose(chooser, subjects, count), team.cpu_ms()
-    for _, query in chosen:
+    cpu = Spread()
+    for _, query in _choose(chooser, subjects, count):
+        before = team.cpu_ms()
         took, value = team.search({"query": query})
         over_all.values.append(took)
+        cpu.values.append(team.cpu_ms() - before)
         partial += value["metadata"]["result_completeness"] == "partial"
+    processes = f"{len(team.processes)} processes" if len(team.processes) > 1 else "1 process"
     return {
-        "search over all p50 / p95 ms": _spread(over_all), "of these partial": partial,
-        "CPU ms a search over all": round((team.cpu_ms() - before) / len(chosen), 1),
-        "load average": round(os.getloadavg()[0], 1),
+        f"search over all, {processes}: p50 / p95 ms": _spread(over_all), f"of these partial, {processes}": partial,
+        f"search over all, {processes}: CPU ms p50 / p95": _spread(cpu),
+        f"load average then, {processes}": round(os.getloadavg()[0], 1),
     }  # fmt: skip
 
 

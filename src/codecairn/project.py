@@ -290,8 +290,10 @@ class Projects:
     def _take_idle(self) -> list[Project]:
         """Those beyond the most, used longest ago first, that nothing goes on in."""
         beyond = len(self._open) - self.most_open
-        idle = [root for root, each in islice(self._open.items(), max(0, len(self._open) - 1)) if not each.is_engaged]
-        return [self._open.pop(root) for root in idle[: max(0, beyond)]]
+        if beyond <= 0:
+            return []
+        idle = [root for root, each in islice(self._open.items(), len(self._open) - 1) if not each.is_engaged]
+        return [self._open.pop(root) for root in idle[:beyond]]
 
     def end_connection(self, connection: str) -> None:
         """A connection is gone, and with it what kept the refs it was on."""

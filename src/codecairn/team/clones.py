@@ -41,7 +41,7 @@ class Clone:
     def __init__(self, repository: TeamRepository, folder: Path, settings: Settings) -> None:
         self.repository = repository
         self.folder = folder
-        self.root = folder / repository.name.rpartition("/")[2]
+        self.root = _root_in(folder, repository)
         self._lock = WriterLock(folder / "lock")
         self._settings = replace(settings, git_timeout=max(settings.git_timeout, 300.0))
 
@@ -99,6 +99,10 @@ class Clone:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def _root_in(folder: Path, repository: TeamRepository) -> Path:
+    return folder / repository.name.rpartition("/")[2]
+
+
 def _short(name: str) -> str:
     return name.removeprefix(TAG)
 
@@ -128,6 +132,9 @@ class Clones:
 
     def at(self, repository: TeamRepository) -> Clone:
         return Clone(repository, self._folder / str(repository.id), self._settings)
+
+    def root_of(self, repository: TeamRepository) -> Path:
+        return _root_in(self._folder / str(repository.id), repository)
 
     def forget(self, known: set[int]) -> None:
         """Remove the clones of repositories that are no more."""

@@ -54,7 +54,7 @@ class Replicas(Projects):
         """The generation of each repository that this node has ready."""
 
     def project_of(self, repository: TeamRepository) -> Project:
-        root = self.clones.at(repository).root
+        root = self.clones.root_of(repository)
         self._named[root] = repository
         return self.open(root)
 
