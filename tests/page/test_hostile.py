@@ -23,6 +23,8 @@ from tests.support.wait import eventually
 pytestmark = pytest.mark.timeout(3600 if SOAK else 300)
 
 WHOLE = 2_000
+PARTS = range(8 if SOAK else 1)
+"""The texts are tried in so many tests, which workers share."""
 _BIDI = "\u202e\u2066\u200b\u00ad\u202d\u2069"
 _TAGS = frozenset(
     """a article aside b blockquote body button caption circle code datalist dd details div dl dt fieldset footer form g
@@ -44,6 +46,12 @@ class Den:
     server: PageServer
     texts: list[str]
     files: list[str]
+
+    def part(self, number: int) -> list[tuple[int, str, str]]:
+        """The texts of one of the parts, each with its number and its file."""
+        whole = list(zip(range(len(self.texts)), self.texts, self.files, strict=True))
+        size = len(whole) // len(PARTS)
+        return whole[number * size : (number + 1) * size]
 
 
 def file_name(text: str, number: int) -> str:
@@ -113,12 +121,13 @@ TYPED = ("search", "part", "memory", "rules", "refs", "new", "branch")
 """Pages with a field that holds what was asked for, letter by letter."""
 
 
+@pytest.mark.parametrize("part", PARTS)
 @pytest.mark.requirement("ruling/page/hostile-text")
-def test_no_text_of_a_repository_is_anything_but_text(den: Den) -> None:
+def test_no_text_of_a_repository_is_anything_but_text(den: Den, part: int) -> None:
     """In a soak each goes through every page; otherwise each through two of them, in turn. A review shows many at a
     time and is walked through below."""
     visitor, names = den.server.visitor(), [name for name in PAGES if name != "branch"]
-    for number, (text, file) in enumerate(zip(den.texts, den.files, strict=True)):
+    for number, text, file in den.part(part):
         for name in names if SOAK else (names[number % len(names)], names[(number + 7) % len(names)]):
             answer = visitor.get(PAGES[name](text, file))
             assert answer.status < 500, (name, text)
@@ -160,11 +169,12 @@ def browsed(number: int, step: int) -> tuple[str, ...]:
     return (BROWSED[number % len(BROWSED)],) if SOAK else ()
 
 
+@pytest.mark.parametrize("part", PARTS)
 @pytest.mark.requirement("ruling/page/hostile-text")
-def test_in_a_browser_nothing_of_it_runs_and_no_policy_is_broken(den: Den) -> None:
+def test_in_a_browser_nothing_of_it_runs_and_no_policy_is_broken(den: Den, part: int) -> None:
     with chromium() as browser, visit(browser, den.server) as here:
         step = len(den.texts) // (50 if SOAK else 8)
-        for number, (text, file) in enumerate(zip(den.texts, den.files, strict=True)):
+        for number, text, file in den.part(part):
             for name in browsed(number, step):
                 here.open(PAGES[name](text, file))
                 assert here.page.evaluate("window.zq7 === undefined"), (name, text)
@@ -173,7 +183,7 @@ def test_in_a_browser_nothing_of_it_runs_and_no_policy_is_broken(den: Den) -> No
         den.server.call("grep_codebase", pattern="zq7=[0-9]+")
         here.page.locator("#live-calls tr", has_text="zq7").first.wait_for()
         here.open("/")
-        for text in den.texts[::step]:
+        for text in (text for number, text, _ in den.part(part) if number % step == 0):
             here.page.fill("#q", text.replace("\n", " "))
             here.page.wait_for_timeout(200)
             assert here.page.evaluate("window.zq7 === undefined"), text

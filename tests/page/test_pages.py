@@ -115,7 +115,7 @@ def test_a_change_leads_to_the_callers_that_it_lost(served: PageServer, shop: Re
 
 
 def test_uses_on_one_line_are_one_row_and_a_part_of_them_says_so(served: PageServer, shop: Repo) -> None:
-    lines = [f"total([{number}])" for number in range(600)]
+    lines = [f"sum_of([{number}])" for number in range(600)]
     shop.commit("Count", {"shop/many.py": "\n".join(["from shop.cart import total as sum_of", "", *lines, ""])})
     shop.commit("Count", {"shop/few.py": "from shop.cart import discount as lower\n\nlower(1, 2)\n"})
     served.call("index_codebase")
@@ -123,10 +123,11 @@ def test_uses_on_one_line_are_one_row_and_a_part_of_them_says_so(served: PageSer
     page = visitor.get("/symbol?name=discount&path=shop/cart.py").body.decode()
     assert page.count('discount</mark> <b class="k">as</b> lower') == 1
     assert "imports, references" in page
+    assert "500 of them here" in text(visitor, "/symbol?name=total&path=shop/cart.py")
 
 
 def test_drift_shows_the_lines_of_its_symbol_and_on_demand_the_rest(served: PageServer, shop: Repo) -> None:
-    tail = "\n\n".join(f"\n{'def filler'}_{number}():\n    return {number}" for number in range(20))
+    tail = "\n\n".join(f"\ndef filler_{number}():\n    return {number}" for number in range(20))
     shop.commit("Fill up", {"shop/cart.py": CART + tail + "\n"})
     served.call("index_codebase")
     kept = served.call("remember", type="decision", content="Discounts are never negative.", symbol="discount")
