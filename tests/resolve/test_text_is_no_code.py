@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
 
+from codecairn.parse.language import languages
+from codecairn.resolve.rules import rules_of
 from tests.support.indexes import LastingWorkers
 from tests.support.repo import Repo
 from tests.support.search import Asking, asking, index
@@ -176,3 +179,11 @@ def test_only_code_is_a_use(name: str, texts: Asking) -> None:
     listed = [*found.value["references"], *found.value["unresolved"]]
     told = {row["line_start"] for row in listed if row["path"] == path}
     assert told - set(_DEFINITIONS.get(name, ())) == {use}, found.text
+
+
+@pytest.mark.parametrize("language", sorted(languages()))
+def test_text_begins_with_a_letter_of_its_own(language: str) -> None:
+    """An expression that begins with a look behind, a class or an optional letter is tried at every letter of a file:
+    Ruby's files took 18 ms for 100 kB to blank so, and take 0.5."""
+    for pattern in rules_of(language).rules.opaque:
+        assert re.match(r"(?:\\\W|\\n|[^\\(\[|.])(?![*?{])", pattern), pattern

@@ -19,6 +19,7 @@ from codecairn.resolve.values import (
     VARIABLES,
     Definition,
     Elements,
+    IndependentQuestion,
     Instance,
     Local,
     Resolver,
@@ -248,10 +249,20 @@ class Names:
         inner = scope.symbol_at(position, HOLDERS | CALLABLE)
         for symbol in scope.around(inner.number) if inner else ():
             type_ = self._type_of_scope(scope, symbol)
-            found = self._engine.members.of_type(type_, name) if type_ else None
+            found = self._member_in_scope(scope, type_, name, position) if type_ else None
             if isinstance(found, Definition):
                 return self._engine.members.constructed_type(found) or found
         return None
+
+    def _member_in_scope(self, scope: FileScope, type_: Definition, name: str, position: int) -> Value | None:
+        """A member of a type around a position. In the head that says what a type extends, nothing is inherited yet:
+        looking there leads back to the head itself, in each of the types of a circle anew."""
+        is_head = (
+            type_.file == scope.row.id and scope.source.line_of(position) == scope.symbols[type_.number].start_line
+        )
+        if is_head and self._engine.is_asked(IndependentQuestion("supers", type_)):
+            return self._engine.members.own_member(type_, name)
+        return self._engine.members.of_type(type_, name)
 
     def _of_anonymous(self, scope: FileScope, name: str, position: int) -> Definition | None:
         """A member of the type that is extended where it is made: `new Type { … }`, `object : Type { … }`."""

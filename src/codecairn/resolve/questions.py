@@ -154,6 +154,10 @@ class Questions:
         """Whether some question waits for the answer to another."""
         return bool(self._waiting)
 
+    def is_asked(self, question: object) -> bool:
+        """Whether a question waits for its answer."""
+        return question in self._waiting
+
     def once(self, question: object, answer: Callable[[], _Answer]) -> _Answer | None:
         """The answer to a question; nothing where it waits for itself, or too many wait already."""
         if question in self._answers:
