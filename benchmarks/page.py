@@ -99,8 +99,8 @@ def references(page: Page, origin: str, symbol: str, times: int) -> None:
         paints.append(paint(page, f"{origin}/symbol?name={quote(symbol)}"))
         answers.append(page.evaluate("performance.getEntriesByType('navigation')[0].responseEnd"))
     rows = page.locator(".uses tr").count()
-    print(f"{rows} references of {symbol}, first paint        {spread(paints)}   (at most 300)")
-    print(f"{rows} references of {symbol}, whole answer       {spread(answers)}")
+    print(f"references of {symbol}, {rows} lines, first paint  {spread(paints)}   (at most 300)")
+    print(f"references of {symbol}, {rows} lines, whole answer {spread(answers)}")
     print(f"references, page without code                  {weigh(page)}   (at most 100)")
 
 
