@@ -7,7 +7,6 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +48,7 @@ class KnownClient:
 
 @cache
 def known_clients(platform: str = sys.platform) -> dict[str, KnownClient]:
-    raw = tomllib.loads(files("codecairn").joinpath("clients.toml").read_text(encoding="utf-8"))
+    raw = tomllib.loads(Path(__file__).with_name("clients.toml").read_text(encoding="utf-8"))
     return {each["name"]: _client(each, platform) for each in raw["client"]}
 
 

@@ -62,7 +62,12 @@ class Guard:
         return relative
 
     def blocks(self, path: str) -> bool:
-        return _blocked[path, self._names, self._paths]
+        names = self._names
+        if self._paths or "\\" in path:
+            return _blocked[path, names, self._paths]
+        # A listing asks about each file once, and its folder and its name are those of others.
+        folder, _, name = path.rpartition("/")
+        return (bool(folder) and _blocked[folder, names, ()]) or (bool(name) and _blocked_names[name, names])
 
     @cached_property
     def _names(self) -> tuple[str, ...]:

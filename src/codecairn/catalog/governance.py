@@ -17,7 +17,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -102,7 +101,7 @@ class CriteriaSource:
     def current(self) -> Criteria:
         self._reading = reading = self._read()
         if reading is None:
-            content, name = resources.files("codecairn.catalog").joinpath("criteria.json").read_bytes(), _PACKAGED
+            content, name = Path(__file__).with_name("criteria.json").read_bytes(), _PACKAGED
         else:
             content, name = content_of(reading, CRITERIA_FILE), CRITERIA_FILE
         if self._compiled is None or self._compiled[0] != content:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from codecairn import __version__
@@ -25,7 +25,7 @@ class Rendered:
 
     @classmethod
     def load(cls) -> Rendered:
-        text = resources.files(__package__).joinpath(FILE).read_text(encoding="utf-8")
+        text = Path(__file__).with_name(FILE).read_text(encoding="utf-8")
         return cls(**json.loads(text))
 
     def select(self, names: Iterable[str]) -> list[dict[str, Any]]:

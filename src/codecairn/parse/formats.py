@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import tomllib
 from functools import cache
-from importlib import resources
 from itertools import chain
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import msgspec
 from msgspec import Struct
@@ -31,7 +30,7 @@ msgspec.json.Decoder(Format)  # as for languages: two threads must not take the 
 
 @cache
 def formats() -> dict[str, Format]:
-    text = resources.files("codecairn.parse").joinpath("formats.toml").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("formats.toml").read_text(encoding="utf-8")
     return msgspec.convert(tomllib.loads(text), dict[str, Format])
 
 

@@ -66,8 +66,7 @@ import importlib
 import re
 import tomllib
 from functools import cache, cached_property
-from importlib import resources
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 import msgspec
@@ -242,12 +241,8 @@ msgspec.json.Decoder(LanguageData)  # takes the type apart here and now: two thr
 
 @cache
 def languages() -> dict[str, Language]:
-    folder = resources.files("codecairn.parse").joinpath("languages")
-    found = [
-        tomllib.loads(file.read_text(encoding="utf-8"))
-        for file in sorted(folder.iterdir(), key=lambda each: each.name)
-        if file.name.endswith(".toml")
-    ]
+    files = sorted(Path(__file__).with_name("languages").glob("*.toml"))
+    found = [tomllib.loads(file.read_text(encoding="utf-8")) for file in files]
     tables = {table["name"]: table for table in found}
     for table in found:
         if model := table.get("resolve", {}).pop("like", None):

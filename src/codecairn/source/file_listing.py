@@ -177,7 +177,8 @@ class Sieve:
             self.warnings.append(text)
 
     def take(self, path: str, *, is_tracked: bool = True) -> None:
-        folder = self._folder(path.rpartition("/")[0])
+        around = path.rpartition("/")[0]
+        folder = self._folders.get(around) or self._folder(around)
         reason = folder.reason or self._file_exclusion(path, folder.rules)
         if reason is None and not (is_tracked or self._vendor) and is_vendored(path):
             reason = VENDORED
