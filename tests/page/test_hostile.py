@@ -23,7 +23,7 @@ from tests.support.wait import eventually
 pytestmark = pytest.mark.timeout(3600 if SOAK else 300)
 
 WHOLE = 2_000
-PARTS = range(8 if SOAK else 1)
+PARTS = range(40 if SOAK else 1)
 """The texts are tried in so many tests, which workers share."""
 _BIDI = "\u202e\u2066\u200b\u00ad\u202d\u2069"
 _TAGS = frozenset(

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, expect, sync_playwright
 
 from tests.support.page import PageServer, find_chromium
+from tests.support.soak import SOAK
 from tests.support.team_page import TeamPages
 
 expect.set_options(timeout=20_000)
@@ -47,7 +48,7 @@ class Visit:
 @contextmanager
 def visit(browser: Browser, server: PageServer | TeamPages, **options: Any) -> Iterator[Visit]:
     context: BrowserContext = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(300_000 if SOAK else 30_000)
     page = context.new_page()
     found = Visit(page, server)
     page.on("pageerror", lambda error: found.faults.append(f"error: {error}"))
