@@ -1,6 +1,6 @@
 """Every reference to functions of a C or C++ project, as clangd sees them.
 
-    python benchmarks/oracles/clangd_references.py ROOT --flags FOLDER [--symbols 150] > cpp_NAME.json
+    python benchmarks/oracles/clangd_references.py ROOT --flags FOLDER [--symbols 150] [--under FOLDER,…] > NAME.json
 
 FOLDER holds the project's compile_commands.json, which cmake writes with -DCMAKE_EXPORT_COMPILE_COMMANDS=ON; clangd
 indexes what is named there before the first question. Asked about are functions and methods that are defined in files
@@ -20,6 +20,7 @@ import random
 import sys
 from collections.abc import Iterator
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -71,13 +72,15 @@ def main() -> None:
     parser.add_argument("root", type=Path)
     parser.add_argument("--flags", type=Path, required=True)
     parser.add_argument("--symbols", type=int, default=150)
+    parser.add_argument("--under", type=lambda text: tuple(text.split(",")), default=("",))
     options = parser.parse_args()
     root = options.root.resolve()
     listed = json.loads((options.flags / "compile_commands.json").read_text())
     compiled = {Path(each["directory"], each["file"]).resolve() for each in listed}
     sources = [each for each in sources_in(root) if family(each.language.data.name) == "c"]
     known = [each for each in sources if root / each.path in compiled or Path(each.path).suffix.startswith(".h")]
-    symbols = [(source, each) for source in known for each in _functions(source)]
+    asked = [each for each in known if each.path.startswith(options.under)]
+    symbols = [(source, each) for source in asked for each in _functions(source)]
     chosen = random.Random(1).sample(symbols, min(options.symbols, len(symbols)))
     clangd = Clangd(root, options.flags.resolve())
     _open(clangd, next(source for source in known if root / source.path in compiled))
@@ -101,16 +104,22 @@ def _open(clangd: Clangd, source: Source) -> None:
 
 
 def _answers(clangd: Clangd, chosen: list[tuple[Source, tuple[str, int]]]) -> Iterator[dict[str, Any]]:
-    for source, (name, line) in chosen:
-        column = source.text.decode("utf-8", "replace").split("\n")[line - 1].find(name)
-        if column < 0:
-            continue
+    """File by file, as opening one takes clangd seconds."""
+    for _, group in groupby(sorted(chosen, key=lambda each: each[0].path), key=lambda each: each[0].path):
+        symbols = [*group]
+        source = symbols[0][0]
         _open(clangd, source)
-        refs = [place for place in clangd.references(source.path, line, column) if name in _line(clangd.root, *place)]
+        yield from (each for _, symbol in symbols for each in _answer(clangd, source, *symbol))
         clangd.close(source.path)
-        if (source.path, line) in refs:  # else it does not see the definition: another platform's
-            print(name, len(refs), file=sys.stderr, flush=True)
-            yield {"symbol": name, "path": source.path, "line": line, "refs": refs}
+
+
+def _answer(clangd: Clangd, source: Source, name: str, line: int) -> Iterator[dict[str, Any]]:
+    column = source.text.decode("utf-8", "replace").split("\n")[line - 1].find(name)
+    found = clangd.references(source.path, line, column) if column >= 0 else []
+    refs = [place for place in found if name in _line(clangd.root, *place)]
+    if (source.path, line) in refs:  # else it does not see the definition: another platform's
+        print(name, len(refs), file=sys.stderr, flush=True)
+        yield {"symbol": name, "path": source.path, "line": line, "refs": refs}
 
 
 def _line(root: Path, path: str, number: int) -> str:

@@ -69,7 +69,8 @@ the name looked for, captured as `n`.
     dynamic       members that make others while the program runs; "*" where any type may get some
     keywords      words of the language that may be names of members or of exports, too, and mean none by themselves
     primitives    types of the language itself that no definition of the name replaces
-    wrappers      generic types that stand for their (last) argument; `values` those whose elements are of it
+    wrappers      generic types that stand for their (last) argument; `values` those whose elements are of it; `sealed`
+                  those that have members of their own and none of what they hold
     keeps         members that give what they are called on, where its type has no such member: what takes a value out
                   of a wrapper, or copies it; `wrapped` an expression for what stands before a name in a pattern that
                   takes it out of one
@@ -190,6 +191,7 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     keywords: frozenset[str] = frozenset()
     primitives: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()
+    sealed: frozenset[str] = frozenset()
     values: frozenset[str] = frozenset()
     keeps: frozenset[str] = frozenset()
     wrapped: str = ""

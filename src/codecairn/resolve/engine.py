@@ -26,8 +26,10 @@ from codecairn.resolve.namespaces import Namespaces
 from codecairn.resolve.package_paths import PackagePaths
 from codecairn.resolve.questions import BoundSite, Questions
 from codecairn.resolve.scope import FileScope
+from codecairn.resolve.sealed_values import SealedValues
 from codecairn.resolve.source import ExpressionStep
 from codecairn.resolve.step_budget import MOST_STEPS
+from codecairn.resolve.type_positions import is_type_position
 from codecairn.resolve.types import Types
 from codecairn.resolve.values import (
     UNTOLD,
@@ -75,6 +77,7 @@ class Engine(Questions):
         self.types = Types(self)
         self.members = Members(self)
         self.expressions = Expressions(self)
+        self._sealed = SealedValues(self)
 
     def bind(self, scope: FileScope, site: Site) -> BoundSite:
         """What a site means, as far as the budget reaches."""
@@ -222,6 +225,8 @@ class Engine(Questions):
         return self._unbound(scope, site, _NO_DEFINITION)
 
     def _bind_member(self, scope: FileScope, site: Site, position: int, steps: list[ExpressionStep]) -> BoundSite:
+        if (sealed := self._sealed.of(scope, steps, position)) is not None:
+            return self._bind_library_member(scope, site, steps, sealed)
         value = self.expressions.evaluate(scope, steps, position)
         narrowed = self.expressions.narrow(scope, steps, position)
         if narrowed is not None and isinstance(found := self.members.of(narrowed, site.name), Definition):
@@ -345,7 +350,7 @@ class Engine(Questions):
             return "type"
         return (
             "type"
-            if _is_type_position(scope, position if start is None else start, position + len(site.name))
+            if is_type_position(scope, position if start is None else start, position + len(site.name))
             else "value"
         )
 
@@ -372,28 +377,3 @@ _SHORTEST_ALIKE = 3
 _SEVERAL_WORDS = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z]")
 _ATTRIBUTE_WITHIN = 40
 _ATTRIBUTE = re.compile(r"(?:^|\n|[^\w)\]\s])\s*\[\s*(?:\w+:\s*)?\Z")
-_RESULT_BEFORE = re.compile(r"\)\s{0,9}:\s{0,9}\Z")
-"""A brace after this begins the type of a result."""
-_KEYWORD_BEFORE = re.compile(r"\b(?:extends|implements|as|keyof|infer|is|satisfies|readonly|type)\s*$")
-
-
-def _is_type_position(scope: FileScope, start: int, end: int) -> bool:
-    code = scope.source.code
-    before = code[max(0, start - 120) : start].rstrip()
-    after = code[end : end + 60].lstrip()
-    if before.endswith("typeof") or after[:1] in ("(", "."):
-        return False
-    if before.endswith(":") and after[:1] in (",", "}"):
-        around = scope.source.around(start)
-        return (
-            around is None
-            or code[around.start] != "{"
-            or _RESULT_BEFORE.search(code, max(0, around.start - 20), around.start) is not None
-        )
-    if before.endswith("=>") and after.startswith("=") and not after.startswith(("==", "=>")):
-        return True
-    if before.endswith((":", "<", "|", "&")) and not before.endswith(("||", "&&")):
-        return True
-    if _KEYWORD_BEFORE.search(before) is not None:
-        return True
-    return after[:1] in (">", "|", "&", "<") and not after.startswith(("||", "&&", ">=", "> ", "< ", "<="))

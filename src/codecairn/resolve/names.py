@@ -300,7 +300,7 @@ class Names:
             if value is not None and not isinstance(value, Local):
                 return value
         for each in scope.bindings.get(name, ()):
-            if each.line == line and parts(each.type)[:1] not in scope.made_wrappers:
+            if each.line == line and ("<" in each.type or parts(each.type)[:1] not in scope.made_wrappers):
                 if is_variadic(scope.source.code, name, position):
                     return Elements(each.type, scope.row.id, position)
                 value = self._engine.types.value(scope, each.type, position)

@@ -1,0 +1,88 @@
+"""Values of a library's type that holds another and does not pass its members on: what is called on an `Option<Book>`
+is a member of `Option`, and never of `Book`."""
+
+from __future__ import annotations
+
+import re
+
+from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.resolve.documented import result_type
+from codecairn.resolve.questions import Questions
+from codecairn.resolve.scope import FileScope, Variable
+from codecairn.resolve.source import ExpressionStep
+from codecairn.resolve.values import VARIABLES, Definition, Outside
+
+_BASE = re.compile(r"[&\s]*(?:'\w+\s+)?(?:mut\s+)?(?:\w+::)*(\w+)\s*<")
+_DECLARED = re.compile(r"\blet\s+(?:mut\s+)?$")
+_GIVEN = re.compile(r"\s*=(?!=)\s*")
+_PASSED = re.compile(r"\?\s*\.\s*$")
+"""`value?.member`: what is held is taken out first."""
+_DECLARED_WITHIN = 20
+
+
+class SealedValues:
+    def __init__(self, engine: Questions) -> None:
+        self._engine = engine
+
+    def of(self, scope: FileScope, steps: list[ExpressionStep], position: int) -> Outside | None:
+        """The library's value that stands before a member, where the type that is written for it holds another."""
+        if not scope.rules.sealed or _PASSED.search(scope.source.code, max(0, position - _DECLARED_WITHIN), position):
+            return None
+        base = _BASE.match(self._written(scope, steps))
+        if base is None or base[1] not in scope.rules.sealed:
+            return None
+        own, _ = self._engine.names.lookup(scope, base[1], position, "type")
+        is_own = isinstance(own, Definition) and self._engine.symbol(own).kind in TYPES - {"type"}
+        return None if is_own else Outside(name=base[1])
+
+    def _written(self, scope: FileScope, steps: list[ExpressionStep]) -> str:
+        """The type of an expression as it is written where its last part is declared; else nothing."""
+        is_call = len(steps) > 1 and steps[-1].kind == "call"
+        names = steps[:-1] if is_call else steps
+        if names[-1].kind != "name":
+            return ""
+        if len(names) == 1:
+            return self._of_function(scope, names[0]) if is_call else self._of_variable(scope, names[0])
+        value = self._engine.expressions.evaluate(scope, names[:-1], names[-1].start)
+        found = self._engine.members.of(value, names[-1].text) if value is not None else None
+        if not isinstance(found, Definition):
+            return ""
+        return self._of_member(self._engine.members.namesake(found, is_called=is_call))
+
+    def _of_function(self, scope: FileScope, name: ExpressionStep) -> str:
+        found, _ = self._engine.names.lookup(scope, name.text, name.start, "function")
+        return self._of_member(found) if isinstance(found, Definition) else ""
+
+    def _of_member(self, definition: Definition) -> str:
+        scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
+        if symbol.kind in CALLABLE:
+            return result_type(scope, symbol)
+        return self._bound_on(scope, symbol.name, symbol.name_line) if symbol.kind in VARIABLES else ""
+
+    def _of_variable(self, scope: FileScope, name: ExpressionStep) -> str:
+        """Of the innermost variable: as it is declared, else of what it is given."""
+        seen = [
+            each for each in scope.variables(name.text) if each.span.holds(name.start) and each.position < name.start
+        ]
+        if not seen:
+            return ""
+        inner = min(seen, key=lambda each: (each.span.size, -each.position))
+        if inner.kind == "parameter":
+            return self._bound_on(scope, name.text, scope.source.line_of(inner.position))
+        return self._of_local(scope, name.text, inner)
+
+    def _of_local(self, scope: FileScope, name: str, variable: Variable) -> str:
+        """What a pattern takes out of another value is not what the whole of it is."""
+        code, at = scope.source.code, variable.position
+        if variable.kind != "block" or not _DECLARED.search(code, max(0, at - _DECLARED_WITHIN), at):
+            return ""
+        given = _GIVEN.match(code, at + len(name))
+        if given is None:
+            return self._bound_on(scope, name, scope.source.line_of(at))
+        steps = scope.source.expression(given.end())
+        question = ("written", scope.row.id, at)
+        return (self._engine.once(question, lambda: self._written(scope, steps)) or "") if steps else ""
+
+    def _bound_on(self, scope: FileScope, name: str, line: int) -> str:
+        """The type that a declaration on a line gives a name."""
+        return next((each.type for each in scope.bindings.get(name, ()) if each.line == line), "")
