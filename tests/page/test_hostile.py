@@ -90,6 +90,7 @@ def den(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Den]:
 @contextmanager
 def kept_up(server: PageServer) -> Iterator[None]:
     """The files are watched, as a server does it: otherwise every page would look at all of them first."""
+    server.call("index_codebase")
     keeper = server.service.projects.current().index.keep(watch=True)
     try:
         eventually(lambda: not keeper.is_behind, 120)
