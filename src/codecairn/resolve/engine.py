@@ -198,7 +198,7 @@ class Engine(Questions):
         found = self.definitions_named(name)
         if len(found) != 1 or found[0][0].language != scope.row.language or found[0][1].kind not in CALLABLE:
             return None
-        # The whole file is searched for it, which took axios 8.8 s when each use of a name did so anew.
+        # The whole file is searched for it: 1.7 s for one question of axios when each use of a name did so anew.
         return self.once_a_generation(("global", name), lambda: self._put_on_all(scope, *found[0]))
 
     def _put_on_all(self, scope: FileScope, row: FileRow, symbol: SymbolRow) -> Definition | None:
