@@ -40,6 +40,8 @@ class SlowGit:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.pids_file = folder / "pids"
+        self._met: list[int] = []
+        """Those that ran when the test first looked, by the call that it is about."""
         folder.mkdir()
         program = folder / "git"
         program.write_text(f'#!/bin/sh\nsleep 600 &\necho "$$ $!" >> "{self.pids_file}"\nwait\n')
@@ -51,7 +53,9 @@ class SlowGit:
 
     def started(self) -> list[int]:
         """The pids, once there are some."""
-        return eventually(lambda: [int(pid) for pid in self._noted()])
+        pids = eventually(lambda: [int(pid) for pid in self._noted()])
+        self._met = self._met or pids
+        return pids
 
     def _noted(self) -> list[str]:
         if not self.pids_file.exists():
@@ -60,5 +64,7 @@ class SlowGit:
         return noted.split() if noted.endswith("\n") else []
 
     def all_gone(self) -> None:
+        """The call's own are gone at once; one that the server started beside it ends with its time, half a minute."""
         pids = self.started()
-        eventually(lambda: not any(is_alive(pid) for pid in pids))
+        eventually(lambda: not any(is_alive(pid) for pid in self._met))
+        eventually(lambda: not any(is_alive(pid) for pid in pids), 60)
