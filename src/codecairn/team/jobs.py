@@ -68,15 +68,16 @@ class Jobs:
         return asked
 
     def take(self, worker: str) -> Job | None:
-        """The job that is due longest and that nobody has, or whose worker's lease has ended."""
+        """The job that is due longest and that nobody has, or whose worker's lease has ended. One whose last lease ends
+        amid this is quarantined by the next call."""
         self._quarantine()
         rows = self._database.rows(
             "UPDATE job SET deaths = deaths + (worker IS NOT NULL)::int, worker = %s, again = false, "
             "lease = now() + make_interval(secs => %s) WHERE repository = ("
-            "SELECT repository FROM job WHERE due <= now() AND (worker IS NULL OR lease < now()) "
+            "SELECT repository FROM job WHERE due <= now() AND (worker IS NULL OR lease < now() AND deaths < %s) "
             "ORDER BY due FOR UPDATE SKIP LOCKED LIMIT 1) "
             "RETURNING repository, worker, deaths, extract(epoch FROM now() - asked)::float8",
-            worker, self._lease_s,
+            worker, self._lease_s, MOST_DEATHS - 1,
         )  # fmt: skip
         return Job(*rows[0]) if rows else None
 
