@@ -156,11 +156,9 @@ def program_path() -> list[str]:
 
 def child_environment() -> dict[str, str]:
     """The environment a program we start may see: ours, without what steers git from outside."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if not name.upper().startswith("GIT_") or name.upper() in _KEPT_GIT_VARIABLES
-    }
+    # `items()` fails where another thread unsets a variable during the walk; the names alone are read at once.
+    names = [name for name in os.environ if not name.upper().startswith("GIT_") or name.upper() in _KEPT_GIT_VARIABLES]
+    return {name: value for name in names if (value := os.environ.get(name)) is not None}
 
 
 def team_database() -> str | None:

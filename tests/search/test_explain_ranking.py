@@ -278,6 +278,8 @@ def test_imports_are_counted_when_all_is_looked_at_and_a_save_keeps_the_counts(o
 
 def test_a_project_that_was_counted_is_not_counted_again_until_it_changes(own: Callable[..., Asking]) -> None:
     opened = own(MARKET)
+    # A file that was written just before it was indexed is read once more.
+    opened.project.index.index(Options(), force=False, cancel=Cancel())
     counts: list[Mapping[str, int]] = []
 
     def count(view: View, cancel: Cancel) -> Mapping[str, int]:
