@@ -60,7 +60,7 @@ def test_a_pipe_gets_no_colour_and_a_terminal_gets_the_words_marked(searched: Pa
 
 
 def test_json_is_what_the_tool_answers(searched: Path) -> None:
-    value = structured("order", "--root", searched, "-n", 3)
+    value = structured("order", "--root", searched, "--limit", 3)
     assert len(value["results"]) == value["statistics"]["returned_results"] == 3
     assert value["query"] == "order"
     assert value["metadata"]["freshness_status"] == "fresh"
@@ -74,6 +74,7 @@ def test_options_reach_the_search(searched: Path) -> None:
     assert not value["metadata"].get("warnings")
     assert cairn("order", "--root", searched, "--mode", "fuzzy").exit_code == 2
     assert cairn("order", "--root", searched, "-n", 0).exit_code == 2
+    assert cairn("order", "--root", searched, "--limit", 0).exit_code == 2
     assert cairn("--root", searched).exit_code == 2
 
 

@@ -11,7 +11,7 @@ from codecairn.cli.show import show
 from codecairn.cli.tool_call import bring_up, call_tool, project_around, tool_options
 from codecairn.reading.changes import print_changes
 
-_FLAGS = {"path_filter": "--path", "limit": "-n", "include_hunks": "--hunks"}
+_FLAGS = {"path_filter": "--path", "limit": "-n --limit", "include_hunks": "--hunks"}
 _WORKING_TREE = "live"
 
 

@@ -11,7 +11,7 @@ from codecairn.cli.show import show
 from codecairn.cli.tool_call import ask_tool, tool_options
 from codecairn.reading.references import print_graph
 
-_FLAGS = {"direction": "--direction", "depth": "--depth", "limit": "-n"}
+_FLAGS = {"direction": "--direction", "depth": "--depth", "limit": "-n --limit"}
 
 
 @click.command(help="Who calls a symbol and what it calls, several calls far. Indexes the project if need be.")

@@ -12,7 +12,7 @@ from codecairn.cli.show import show
 from codecairn.cli.tool_call import call_tool, project_around, tool_options
 from codecairn.reading.grep import print_grep
 
-_FLAGS = {"filePattern": "--glob", "caseSensitive": "-s --case-sensitive", "limit": "-n"}
+_FLAGS = {"filePattern": "--glob", "caseSensitive": "-s --case-sensitive", "limit": "-n --limit"}
 
 
 @click.command(

@@ -22,7 +22,7 @@ _LARGEST_FILE = 1 << 20
     "name, lines, signature. From the index where there is one; a folder is indexed if need be."
 )
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@tool_options("get_file_outline", {"limit": "-n"}, limit=500)
+@tool_options("get_file_outline", {"limit": "-n --limit"}, limit=500)
 def command(paths: tuple[Path, ...], root: Path | None, structured: bool, **asked: Any) -> None:
     are_shown = [_show_outline(path, root, asked, structured=structured) for path in paths]
     sys.exit(0 if all(are_shown) else 1)

@@ -12,7 +12,13 @@ from codecairn.cli.show import show
 from codecairn.cli.tool_call import ask_tool, tool_options
 from codecairn.reading.references import print_references
 
-_FLAGS = {"path": "--path", "line": "--line", "kind": "--kind", "limit": "-n", "include_unresolved": "--unresolved"}
+_FLAGS = {
+    "path": "--path",
+    "line": "--line",
+    "kind": "--kind",
+    "limit": "-n --limit",
+    "include_unresolved": "--unresolved",
+}
 
 
 @click.command(help="Where a symbol is used: name it, bare or qualified. Indexes the project if need be.")

@@ -12,7 +12,7 @@ from codecairn.cli.show import show
 from codecairn.cli.tool_call import ask_tool, call_tool, project_around, tool_options
 from codecairn.reading.search import print_explanation, print_search
 
-_FLAGS = {"limit": "-n", "search_mode": "--mode", "language": "--language", "path_filter": "--path"}
+_FLAGS = {"limit": "-n --limit", "search_mode": "--mode", "language": "--language", "path_filter": "--path"}
 
 
 @click.command(help="Search the code of a project: words, a name, a path, an error message. Indexes it if need be.")

@@ -11,7 +11,7 @@ from codecairn.cli.show import show
 from codecairn.cli.tool_call import ask_tool, tool_options
 from codecairn.reading.outline import print_symbols
 
-_FLAGS = {"kind": "--kind", "language": "--language", "path": "--path", "limit": "-n"}
+_FLAGS = {"kind": "--kind", "language": "--language", "path": "--path", "limit": "-n --limit"}
 
 
 @click.command(help="The definition of a name with its source, exact before near. Indexes the project if need be.")
