@@ -10,6 +10,7 @@ import pytest
 
 from codecairn.cancel import Cancel
 from codecairn.index.received_versions import known_keys
+from codecairn.team.clones import choose_refs
 from codecairn.team.monitor import serve_monitor
 from tests.support.team import Team, TeamDoor, TeamProcess, open_team
 from tests.support.wait import eventually
@@ -229,3 +230,41 @@ def test_a_node_that_is_told_to_end_leaves_the_team(team: Team) -> None:
     assert node.process.wait(20) == 0
     node.close()
     assert team.record.nodes.living() == []
+
+
+def test_a_node_that_starts_again_answers_before_it_looks_at_the_files(team: Team) -> None:
+    team.repository("org/greeter", FILES)
+    team.work("worker")
+    node = team.start_node("machine")
+    team.await_ready()
+    (repository,) = team.record.repositories.all()
+    clone = node.replicas.clones.at(repository)
+    refs = team.record.repositories.refs(repository.id)
+    assert clone.is_at(repository.default_branch, refs)
+    assert not clone.is_at(repository.default_branch, [])
+    node.stop()
+    eventually(lambda: not team.record.nodes.living())
+    (clone.root / "app.py").unlink()  # as a disk may lose a file
+    team.nodes.clear()
+    team.start_node("machine")
+    team.await_ready()
+    found = team.door(team.token()).call("find_symbol", {"symbol_name": "greet", "project": "org/greeter"})
+    assert found.value["symbols"][0]["path"] == "app.py"
+    eventually((clone.root / "app.py").exists)
+    eventually(lambda: clone.is_at(repository.default_branch, refs))
+
+
+def test_a_clone_that_a_worker_changes_is_not_believed_to_be_as_published(team: Team) -> None:
+    repo = team.repository("org/greeter", FILES)
+    team.work("machine")
+    team.start_node("machine")
+    team.await_ready()
+    (repository,) = team.record.repositories.all()
+    refs = team.record.repositories.refs(repository.id)
+    clone = team.nodes[0].replicas.clones.at(repository)
+    repo.commit("a push", {"app.py": "def welcome(name):\n    return name\n"})
+    with clone.holding("indexing", 5.0) as had:
+        assert had
+        remote = clone.fetch(Cancel())
+        clone.show(*choose_refs(remote, ()), Cancel())
+        assert not clone.is_at(repository.default_branch, refs)

@@ -2,6 +2,8 @@
 
     team/clones/ID/lock       held by who changes the clone: a worker, or a node's replication
     team/clones/ID/NAME/      the clone itself; its folder has the repository's last name, as a developer's has
+    team/clones/ID/shown      the publication that the clone and its index are at, as a digest; not there while either
+                              is changed, so that a node that starts again need not look at the files first
 
 A worker and a node on one machine share clones. A worker holds the lock from the fetch to the publication, so that a
 node never sees, nor sets back, what is not published yet.
@@ -15,6 +17,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from blake3 import blake3
+
+from codecairn import __version__
 from codecairn.cancel import Cancel
 from codecairn.config import Settings, data_folder
 from codecairn.errors import CairnError
@@ -43,6 +48,7 @@ class Clone:
         self.folder = folder
         self.root = _root_in(folder, repository)
         self._lock = WriterLock(folder / "lock")
+        self._shown = folder / "shown"
         self._settings = replace(settings, git_timeout=max(settings.git_timeout, 300.0))
 
     @contextmanager
@@ -63,6 +69,7 @@ class Clone:
     def show(self, default: str, refs: Iterable[PublishedRef], cancel: Cancel) -> None:
         """Set branches, tags and files to published commits, fetching what is not here."""
         url, listed = self.repository.url, list(refs)
+        self._shown.unlink(missing_ok=True)
         git = remote_git.ensure_clone(self.root, folders.public_remote(url) or url, cancel)
         commits = {each.name: each.commit for each in listed}
         if remote_git.lacks(git, commits, cancel):
@@ -70,6 +77,17 @@ class Clone:
         tags = {name.removeprefix(TAG): commit for name, commit in commits.items() if name.startswith(TAG)}
         branches = {name: commit for name, commit in commits.items() if not name.startswith(TAG)}
         remote_git.set_refs(git, default, branches, tags, cancel)
+
+    def note_shown(self, default: str, refs: Iterable[PublishedRef]) -> None:
+        """The clone and its index are at this publication."""
+        self._shown.write_text(_digest(default, refs), encoding="utf-8")
+
+    def is_at(self, default: str, refs: Iterable[PublishedRef]) -> bool:
+        """Whether the clone and its index were left at this publication, by this version of Cairn."""
+        try:
+            return self._shown.read_text(encoding="utf-8") == _digest(default, refs)
+        except OSError:
+            return False
 
     def take_versions(self, project: Project, versions: Versions, refs: Iterable[PublishedRef], cancel: Cancel) -> int:
         """Take the versions that the record has and this machine lacks, if they are of this machine's readers."""
@@ -101,6 +119,11 @@ class Clone:
 
 def _root_in(folder: Path, repository: TeamRepository) -> Path:
     return folder / repository.name.rpartition("/")[2]
+
+
+def _digest(default: str, refs: Iterable[PublishedRef]) -> str:
+    published = "\n".join("\0".join(each) for each in sorted(refs))
+    return blake3(f"{__version__}\n{reader_versions()}\n{default}\n{published}".encode()).hexdigest()
 
 
 def _short(name: str) -> str:

@@ -45,7 +45,8 @@ from codecairn.team.pages import TeamSite, is_page
 from codecairn.team.peers import ARCHIVE_PATH, PATH, SENT_AT, SIGNATURE, NodeQuestion, is_signed, question_decoder
 from codecairn.team.provider_keys import ProviderUnavailable
 from codecairn.team.record import Record
-from codecairn.team.service import TeamAnswers, TeamCall
+from codecairn.team.service import TeamAnswers
+from codecairn.team.team_call import TeamCall
 from codecairn.team.tokens import Caller
 from codecairn.team.webhooks import Push, Refusal, Webhooks
 from codecairn.tools import Answers, Call, Tool
