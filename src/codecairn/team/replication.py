@@ -93,6 +93,10 @@ class Replication:
         self._noted_tokens = time.monotonic()
         self._threads: list[threading.Thread] = []
         self.failures: dict[str, str] = {}
+        self.followed = 0
+        """Publications that replicas of this node were brought to while it ran."""
+        self.lag_s = 0.0
+        """From the push to the first answer that has it, of the last of them."""
         self.on_ready: Callable[[TeamRepository], None] = _ignore
         """Told of each replica that was brought up."""
 
@@ -209,8 +213,12 @@ class Replication:
             "%s is ready: %d versions taken, %d files parsed, %.2f s", repository.name, taken, parsed,
             time.monotonic() - began,
         )  # fmt: skip
+        is_followed = self._replicas.ready.get(repository.id, current.generation) != current.generation
         self._replicas.ready[repository.id] = current.generation
         self._record.nodes.note_replica(self.node, repository.id, current.generation)
+        if is_followed:
+            self.followed += 1
+            self.lag_s = self._record.repositories.since_push_s(repository.id) or 0.0
         self.on_ready(repository)
 
     @staticmethod

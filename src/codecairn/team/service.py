@@ -372,7 +372,12 @@ class TeamAnswers:
     def _note(self, call: TeamCall, about: str, reply: ToolReply, ms: float) -> None:
         outcome = reply.error.code if reply.error else "ok"
         self.audit(call.caller, call.request, call.tool.name, about, outcome, len(reply.text), ms, call.door)
-        log.info("%s %s %s %.1f ms, request %s", call.tool.name, about or "-", outcome, ms, call.request)
+        facts = {
+            "request": call.request, "tool": call.tool.name, "repository": about, "outcome": outcome,
+            "duration": round(ms, 2), "node": self.node, "token": call.caller.name, "door": call.door,
+        }  # fmt: skip
+        said = (call.tool.name, about or "-", outcome, ms, call.request)
+        log.info("%s %s %s %.1f ms, request %s", *said, extra={"facts": facts})
 
     def audit(
         self, caller: Caller, request: str, tool: str, about: str, outcome: str, size: int, ms: float = 0.0,
