@@ -13,18 +13,19 @@ from codecairn.clock import timestamp
 
 def configure(level: str, style: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json() if style == "json" else _Text())
+    handler.setFormatter(JsonLines() if style == "json" else _Text())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     # The SDK and the HTTP server narrate each connection at INFO; a call's own line says more.
     for noisy in ("mcp", "uvicorn", "httpx2", "asyncio"):
         logging.getLogger(noisy).setLevel(max(logging.WARNING, logging.getLogger().level))
 
 
-class _Json(logging.Formatter):
+class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         entry: dict[str, Any] = {"time": timestamp(), "level": record.levelname.lower()}
         call = getattr(record, "call", None)
         entry |= call if call is not None else {"logger": record.name, "message": redact.mask(record.getMessage())}
+        entry |= getattr(record, "facts", {})
         if record.exc_info:
             entry["traceback"] = redact.mask(self.formatException(record.exc_info))
         return json.dumps(entry, default=str)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import os
 
 import pytest
 
+from codecairn import logs
 from codecairn.cancel import Cancel
 from codecairn.index.received_versions import known_keys
+from codecairn.team.clones import choose_refs
 from codecairn.team.monitor import serve_monitor
 from tests.support.team import Team, TeamDoor, TeamProcess, open_team
 from tests.support.wait import eventually
@@ -229,3 +232,78 @@ def test_a_node_that_is_told_to_end_leaves_the_team(team: Team) -> None:
     assert node.process.wait(20) == 0
     node.close()
     assert team.record.nodes.living() == []
+
+
+def test_a_node_that_starts_again_answers_before_it_looks_at_the_files(team: Team) -> None:
+    team.repository("org/greeter", FILES)
+    team.work("worker")
+    node = team.start_node("machine")
+    team.await_ready()
+    (repository,) = team.record.repositories.all()
+    clone = node.replicas.clones.at(repository)
+    refs = team.record.repositories.refs(repository.id)
+    assert clone.is_at(repository.default_branch, refs)
+    assert not clone.is_at(repository.default_branch, [])
+    node.stop()
+    eventually(lambda: not team.record.nodes.living())
+    (clone.root / "app.py").unlink()  # as a disk may lose a file
+    team.nodes.clear()
+    team.start_node("machine")
+    team.await_ready()
+    found = team.door(team.token()).call("find_symbol", {"symbol_name": "greet", "project": "org/greeter"})
+    assert found.value["symbols"][0]["path"] == "app.py"
+    eventually((clone.root / "app.py").exists)
+    eventually(lambda: clone.is_at(repository.default_branch, refs))
+
+
+def test_a_clone_that_a_worker_changes_is_not_believed_to_be_as_published(team: Team) -> None:
+    repo = team.repository("org/greeter", FILES)
+    team.work("machine")
+    team.start_node("machine")
+    team.await_ready()
+    (repository,) = team.record.repositories.all()
+    refs = team.record.repositories.refs(repository.id)
+    clone = team.nodes[0].replicas.clones.at(repository)
+    repo.commit("a push", {"app.py": "def welcome(name):\n    return name\n"})
+    with clone.holding("indexing", 5.0) as had:
+        assert had
+        remote = clone.fetch(Cancel())
+        clone.show(*choose_refs(remote, ()), Cancel())
+        assert not clone.is_at(repository.default_branch, refs)
+
+
+def test_a_node_tells_how_long_a_push_took_to_be_answered(team: Team) -> None:
+    repo = team.repository("org/greeter", FILES)
+    team.work("worker")
+    team.start_node("a")
+    team.await_ready()
+    door = team.door(team.token())
+    assert "cairn_team_publications_followed_total 0" in door.ask("GET", "/metrics", None, {})[1]
+    repo.commit("a push", {"app.py": "def welcome(name):\n    return name\n"})
+    team.add("org/greeter")
+    team.work("worker")
+    team.await_ready()
+    eventually(lambda: "cairn_team_publications_followed_total 1" in door.ask("GET", "/metrics", None, {})[1])
+    said = door.ask("GET", "/metrics", None, {})[1]
+    assert 0 < float(said.split("cairn_team_push_to_answer_seconds ")[1].split()[0]) < 60
+
+
+def test_a_request_is_known_by_its_id_in_the_logs_of_door_and_node(
+    team: Team, caplog: pytest.LogCaptureFixture
+) -> None:
+    team.repository("org/greeter", FILES)
+    team.work("worker")
+    first, second = team.start_node("a"), team.start_node("b")
+    team.await_ready()
+    (repository,) = team.record.repositories.all()
+    del first.replicas.ready[repository.id]  # so that the call is passed on
+    asked = {"name": "search_code", "arguments": {"query": "greet", "project": "org/greeter"}}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": asked})
+    with caplog.at_level(logging.INFO):
+        status, _ = team.door(team.token(), first).post("/rpc", body, **{"x-request-id": "asked-by-ada"})
+    assert status == 200
+    entries = [json.loads(logs.JsonLines().format(each)) for each in caplog.records]
+    at_door = next(each for each in entries if each.get("request") == "asked-by-ada")
+    assert (at_door["node"], at_door["tool"], at_door["repository"]) == (first.id, "search_code", "org/greeter")
+    assert any(each.get("connection") == "request:asked-by-ada" for each in entries)
+    assert second.id != first.id

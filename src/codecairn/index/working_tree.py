@@ -144,7 +144,7 @@ class WorkingTree:
             with open_view(run.store, self._target.lexical, self._root, self._source.guard.blocks) as view:
                 if view is None or view.layer.counted == view.layer.generation:
                     return None
-                like_base = None if view.layer.counted else self._counts_by_base(view)
+                like_base = self._counts_by_base(view)
                 return run.importers.count(view, run.cancel) if like_base is None else like_base
         except Cancelled:
             raise
@@ -153,8 +153,8 @@ class WorkingTree:
             return None
 
     def _counts_by_base(self, view: View) -> Mapping[str, int] | None:
-        """The counts of a working tree that is new here, told from those of the base, which has most of its files;
-        None where there is none. A clean clone of Django takes 0.6 s of CPU to count from nothing."""
+        """The counts of a working tree, told from those of the base, which has most of its files; None where there is
+        none. A clean clone of Django takes 0.6 s of CPU to count from nothing."""
         run = self._run
         base = run.store.base(Scope(view.layer.prefix, run.options.tests, run.options.vendor).key)
         if base is None:

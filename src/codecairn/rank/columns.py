@@ -1,10 +1,10 @@
 """Columns: what the signals need of chunks and of paths, in arrays that every search of the process shares.
 
-A file version never changes, so a chunk becomes a row once, whatever the branch, generation or project. The first
-search of a process makes rows of the chunks it proposes alone, for it may be the only one; later ones of all chunks of
-the files they meet. A row is a chunk, or a symbol inside one that filters ask for. Words and names are kept as
-checksums of 32 bits, of which two of a hundred thousand words share one on average; the parts of names and paths are
-numbers of a vocabulary, because abbreviations are compared letter by letter.
+A file version never changes, so a chunk becomes a row once, whatever the branch, generation or project. Only chunks
+that a search proposes become rows: to add the others of their files made a search of files that nobody had met three
+times as long, and saved later ones nothing. A row is a chunk, or a symbol inside one that filters ask for. Words and
+names are kept as checksums of 32 bits, of which two of a hundred thousand words share one on average; the parts of
+names and paths are numbers of a vocabulary, because abbreviations are compared letter by letter.
 
 Arrays only grow, and who took them before reads on in what he took. At the bound everything is forgotten at once: a
 search that is under way keeps its own.
@@ -161,13 +161,6 @@ class Table:
                 found.setdefault(file, set()).add(number)
         return found
 
-    def rest(self, file: int, proposed: set[int], count: int) -> Iterable[int]:
-        """The chunks to add of a file that has so many: those proposed, and all others from the second search on."""
-        if not self._rows:
-            return sorted(proposed)
-        known = self._rows.get(file, ())
-        return [each for each in range(count) if each not in known]
-
     def rows(self, places: Iterable[Place]) -> Numbers:
         return np.array([self._rows[file][number] for file, number in places], np.int64)
 
@@ -271,7 +264,7 @@ class Columns(NamedCache):
             missing = table.missing(places)
             if missing:
                 terms = {file: view.packed_terms(file) for file in missing}
-                wanted = [(each, at) for each in missing for at in table.rest(each, missing[each], len(terms[each]))]
+                wanted = [(file, number) for file, numbers in missing.items() for number in sorted(numbers)]
                 table.add_chunks(view.chunk_heads(wanted), terms)
             for (file, number), symbol in inside:
                 if table.row_inside(file, number, symbol.number) is None:

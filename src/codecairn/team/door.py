@@ -45,7 +45,8 @@ from codecairn.team.pages import TeamSite, is_page
 from codecairn.team.peers import ARCHIVE_PATH, PATH, SENT_AT, SIGNATURE, NodeQuestion, is_signed, question_decoder
 from codecairn.team.provider_keys import ProviderUnavailable
 from codecairn.team.record import Record
-from codecairn.team.service import TeamAnswers, TeamCall
+from codecairn.team.service import TeamAnswers
+from codecairn.team.team_call import TeamCall
 from codecairn.team.tokens import Caller
 from codecairn.team.webhooks import Push, Refusal, Webhooks
 from codecairn.tools import Answers, Call, Tool
@@ -189,6 +190,8 @@ class NodeHealth:
     node: str
     replicas_ready: Callable[[], int]
     queue_depth: Callable[[], int]
+    lag: Callable[[], tuple[int, float]]
+    """How many publications were followed, and the seconds from the last push to its answer."""
 
     def value(self) -> dict[str, Any]:
         silent = self.directory.is_silent
@@ -198,7 +201,10 @@ class NodeHealth:
         }  # fmt: skip
 
     def prometheus(self) -> str:
+        followed, lag_s = self.lag()
         lines = [
+            f"cairn_team_publications_followed_total {followed}",
+            f"cairn_team_push_to_answer_seconds {lag_s:.3f}",
             f"cairn_team_replicas_ready {self.replicas_ready()}",
             f"cairn_team_nodes_living {len(self.directory.state.nodes)}",
             f"cairn_team_record_silent_seconds {self.directory.silent_s:.1f}",

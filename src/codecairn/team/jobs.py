@@ -1,7 +1,8 @@
 """Jobs: one row a repository that is to be fetched, indexed and published.
 
-    job   `due` is when it may be taken, `worker` and `lease` who has it and until when, `again` whether something was
-          pushed while it ran, `deaths` how many workers were lost with it, `failures` how often it ended in an error
+    job   `asked` is when somebody asked for it, `due` when it may be taken, `worker` and `lease` who has it and until
+          when, `again` whether something was pushed while it ran, `deaths` how many workers were lost with it,
+          `failures` how often it ended in an error
 
 A worker takes the row that is due longest with FOR UPDATE SKIP LOCKED and renews its lease while it works. A lease that
 ends unrenewed is a death; at the third the repository is quarantined with its reason and the row goes. An error that
@@ -102,7 +103,7 @@ class Jobs:
             connection.execute("UPDATE repository SET looked_at = now() WHERE id = %s", (job.repository,))
             connection.execute(
                 "UPDATE job SET worker = NULL, lease = NULL, deaths = 0, failures = 0, reason = '', again = false, "
-                "due = now() WHERE repository = %s AND worker = %s AND again",
+                "asked = due, due = now() WHERE repository = %s AND worker = %s AND again",
                 (job.repository, job.worker),
             )
             connection.execute("DELETE FROM job WHERE repository = %s AND worker = %s", (job.repository, job.worker))

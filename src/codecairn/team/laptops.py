@@ -27,7 +27,8 @@ from codecairn.team.clones import Clones
 from codecairn.team.directory import Directory
 from codecairn.team.record import Record
 from codecairn.team.repositories import TeamRepository
-from codecairn.team.service import TeamAnswers, TeamCall
+from codecairn.team.service import TeamAnswers
+from codecairn.team.team_call import TeamCall
 from codecairn.team.tokens import Caller
 from codecairn.team_wire import (
     ANSWER_PATH,

@@ -95,13 +95,19 @@ class ServingNode:
             self._server.should_exit = True
 
     def _config(self) -> uvicorn.Config:
-        health = NodeHealth(self.directory, self.id, lambda: len(self.replicas.ready), self._record.jobs.depth)
+        health = NodeHealth(
+            self.directory, self.id, lambda: len(self.replicas.ready), self._record.jobs.depth, self._lag
+        )
         door = app(self.service, self._access, self.directory, self._record, health, self._site())
         # Without proxy_headers the peer is who connected, not who a header says it was.
         return uvicorn.Config(
             door, host=self._access.address.host, port=self._access.address.port, log_config=None, access_log=False,
             server_header=False, timeout_graceful_shutdown=2, proxy_headers=False, http=TimedProtocol,
         )  # fmt: skip
+
+    def _lag(self) -> tuple[int, float]:
+        followed = self.replication
+        return (followed.followed, followed.lag_s) if followed is not None else (0, 0.0)
 
     def _site(self) -> TeamSite:
         """The pages. Their cookie has the same name on every node, and another beside another team's."""

@@ -13,7 +13,7 @@ from codecairn.page.asking import PageRequest
 from codecairn.page.sessions import PageSession
 from codecairn.team.page_answers import PageAnswers
 from codecairn.team.repositories import TeamRepository
-from codecairn.team.service import TeamCall
+from codecairn.team.team_call import TeamCall
 from codecairn.team.tokens import Caller
 
 REPOSITORIES = "/r"

@@ -76,6 +76,11 @@ def wire_reply(repository: str, reply: ToolReply) -> WireReply:
     )  # fmt: skip
 
 
+def wire_value(repository: str, reply: ToolReply) -> WireReply:
+    """A reply of which the text is not asked for; an error is whole."""
+    return wire_reply(repository, reply) if reply.error else WireReply(repository=repository, value=reply.value)
+
+
 def wire_error(error: CairnError) -> WireError:
     return WireError(type=type(error).__name__, message=error.message, remedy=error.remedy, data=error.data)
 

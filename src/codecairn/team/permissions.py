@@ -20,6 +20,8 @@ def is_repository_glob(glob: str) -> bool:
 
 
 def matches_glob(name: str, glob: str) -> bool:
+    if glob == "**":
+        return True
     pattern = re.escape(glob).replace(r"\*\*", ".*").replace(r"\*", "[^/]*")
     return re.fullmatch(pattern, name) is not None
 

@@ -20,6 +20,7 @@ STEPS: tuple[str, ...] = (
     "CREATE TABLE secret (name text PRIMARY KEY, value text NOT NULL);",
     notebook.DELIVERY,
     page_sessions.TABLES + audit.SINCE,
+    repositories.PUSHED,
 )
 """Numbered by position; appended to, never edited. `secret` holds keys that machines share."""
 

@@ -23,9 +23,9 @@ from codecairn.team import nodes, notebook, repositories
 from codecairn.team.audit import Audit
 from codecairn.team.clones import Clone, Clones
 from codecairn.team.database import Bell, RecordUnavailable
-from codecairn.team.directory import Directory
+from codecairn.team.directory import Directory, TeamState
 from codecairn.team.record import Record
-from codecairn.team.repositories import TeamRepository
+from codecairn.team.repositories import PublishedRef, TeamRepository
 
 log = logging.getLogger("codecairn.team")
 
@@ -86,11 +86,17 @@ class Replication:
         """Repositories whose memory on this disk was compared with the record since the start: a restored record, or a
         crash amid a call, leaves discoveries here that nobody recorded."""
         self._heads: dict[int, tuple[int, int]] = {}
+        self._began, self._unseen = set[int](), list[int]()
+        """Replicas that were brought up since the start; and those of them whose files nobody has looked at since."""
         self._spare_since: dict[int, float] = {}
         """Since when each replica here is another's."""
         self._noted_tokens = time.monotonic()
         self._threads: list[threading.Thread] = []
         self.failures: dict[str, str] = {}
+        self.followed = 0
+        """Publications that replicas of this node were brought to while it ran."""
+        self.lag_s = 0.0
+        """From the push to the first answer that has it, of the last of them."""
         self.on_ready: Callable[[TeamRepository], None] = _ignore
         """Told of each replica that was brought up."""
 
@@ -150,6 +156,7 @@ class Replication:
                 self._replay(each)
                 self._heads[each.id] = heads[each.id]
         self._replicas.clones.forget({each.id for each in state.repositories.values()})
+        self._look_again(state)
 
     def _keep(self, repository: TeamRepository) -> None:
         """The replica is this node's. A record that was away when it was brought up, or forgot it, is told again."""
@@ -190,18 +197,43 @@ class Replication:
         refs = self._record.repositories.refs(repository.id)
         if current is None or not refs:
             return
-        clone.show(current.default_branch, refs, cancel)
         project = self._replicas.project_of(repository)
-        taken = clone.take_versions(project, self._record.versions, refs, cancel)
-        parsed = clone.index(project, current.default_branch, refs, cancel)
+        taken = parsed = 0
+        if repository.id not in self._began and self._is_left_at(clone, project, current, refs):
+            self._unseen.append(repository.id)
+        else:
+            clone.show(current.default_branch, refs, cancel)
+            taken = clone.take_versions(project, self._record.versions, refs, cancel)
+            parsed = clone.index(project, current.default_branch, refs, cancel)
+            clone.note_shown(current.default_branch, refs)
+            self._unseen = [each for each in self._unseen if each != repository.id]
+        self._began.add(repository.id)
         self._replay(repository)
         log.info(
             "%s is ready: %d versions taken, %d files parsed, %.2f s", repository.name, taken, parsed,
             time.monotonic() - began,
         )  # fmt: skip
+        is_followed = self._replicas.ready.get(repository.id, current.generation) != current.generation
         self._replicas.ready[repository.id] = current.generation
         self._record.nodes.note_replica(self.node, repository.id, current.generation)
+        if is_followed:
+            self.followed += 1
+            self.lag_s = self._record.repositories.since_push_s(repository.id) or 0.0
         self.on_ready(repository)
+
+    @staticmethod
+    def _is_left_at(clone: Clone, project: Project, current: TeamRepository, refs: list[PublishedRef]) -> bool:
+        return clone.is_at(current.default_branch, refs) and project.index.open_index() is not None
+
+    def _look_again(self, state: TeamState) -> None:
+        """Look at the files of one replica that was believed to be as it was left; one that fails waits its turn."""
+        known = {each.id: each for each in state.repositories.values() if each.id in self._replicas.ready}
+        while self._unseen:
+            number = self._unseen.pop(0)
+            if number in known:
+                self._unseen.append(number)
+                self._attempt(known[number])
+                return
 
     def _replay(self, repository: TeamRepository) -> None:
         """Bring the memory that the tools read to the last event of the record, and its counts of uses."""

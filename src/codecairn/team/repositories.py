@@ -3,7 +3,8 @@
     repository   name (`org/repo`, the word by which callers name it), the URL it is fetched from, the globs of refs
                  that are indexed beside the default branch; `state` and `reason` say how the last job ended:
                  `new`, `ready`, `failing` (the forge does not answer, or the like: tried again, answers go on) or
-                 `quarantined` (three workers died of it: an administrator takes it up again with `cairn team add`)
+                 `quarantined` (three workers died of it: an administrator takes it up again with `cairn team add`);
+                 `pushed` is when the job was asked for that published last
     ref          a row is a published manifest: the commit, and the versions of the readers it was read by. The
                  paths and contents of a commit are git's to tell, the versions are in `holding` (versions.py), written
                  before this row in the same transaction. A restored backup is therefore whole
@@ -34,6 +35,7 @@ CREATE TABLE ref (
     readers text NOT NULL, published timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (repository, name)
 );
 """
+PUSHED = "ALTER TABLE repository ADD COLUMN pushed timestamptz;"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*){1,3}")
 _COLUMNS = "id, name, url, globs, state, reason, default_branch, generation"
 
@@ -109,6 +111,12 @@ class Repositories:
         ask = "SELECT name, commit, readers FROM ref WHERE repository = %s ORDER BY name"
         return [PublishedRef(*row) for row in self._database.rows(ask, number)]
 
+    def since_push_s(self, number: int) -> float | None:
+        """Seconds since somebody asked for the publication that is the newest; None where nobody noted it."""
+        ask = "SELECT extract(epoch FROM now() - pushed)::float8 FROM repository WHERE id = %s"
+        rows = self._database.rows(ask, number)
+        return rows[0][0] if rows else None
+
     def mark(self, number: int, state: str, reason: str) -> None:
         self._database.execute("UPDATE repository SET state = %s, reason = %s WHERE id = %s", state, reason, number)
 
@@ -124,7 +132,7 @@ def publish_refs(connection: Connected, number: int, default: str, refs: Iterabl
         )
     connection.execute(
         "UPDATE repository SET state = 'ready', reason = '', default_branch = %s, published = now(), "
-        "generation = generation + 1 WHERE id = %s",
+        "generation = generation + 1, pushed = (SELECT asked FROM job WHERE job.repository = id) WHERE id = %s",
         (default, number),
     )
     connection.execute("SELECT pg_notify(%s, '')", (CHANGED,))

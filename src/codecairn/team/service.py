@@ -11,14 +11,13 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from msgspec import convert, structs, to_builtins
 
-from codecairn.cancel import Cancel
 from codecairn.clock import timestamp
 from codecairn.connection import Connection, Connections
 from codecairn.context import prompts, resources
@@ -45,6 +44,7 @@ from codecairn.team.peers import (
     tool_reply,
     wire_error,
     wire_reply,
+    wire_value,
 )
 from codecairn.team.replication import Replicas
 from codecairn.team.replies import is_absence, not_ready, project_in, refusal, rename_root
@@ -52,33 +52,16 @@ from codecairn.team.repositories import TeamRepository
 from codecairn.team.scouts import ScoutQuestion, ScoutReport
 from codecairn.team.short_questions import KINDS, Looks, OneProject
 from codecairn.team.shortlist import choose
+from codecairn.team.team_call import TeamCall
 from codecairn.team.tokens import Caller
-from codecairn.tools import Answers, Call, Registry, Tool
+from codecairn.tools import Call, Registry
 from codecairn.tools.families import FAMILIES, AnswerForm, ToolReply
 
 log = logging.getLogger("codecairn.team")
 
 _REMEMBERING = frozenset({"remember", "forget"})
 _MOST_FANNED = 1000
-Report = Callable[[float, float | None, str | None], None]
-
-
-@dataclass(frozen=True)
-class TeamCall:
-    """One question of one caller."""
-
-    tool: Tool
-    arguments: Any
-    caller: Caller
-    answers: Answers
-    request: str
-    door: str = "http"
-    report: Report | None = None
-    cancel: Cancel = field(default_factory=Cancel)
-
-    @property
-    def given(self) -> dict[str, Any]:
-        return self.arguments if isinstance(self.arguments, dict) else {}
+Wire = Callable[[str, ToolReply], WireReply]
 
 
 class TeamAnswers:
@@ -171,9 +154,11 @@ class TeamAnswers:
         known = self._directory.state.holders(repository, first)
         return [*known, self.node] if self.node not in known and repository.id in self._replicas.ready else known
 
-    def _ask_node(self, node: str, repositories: Sequence[TeamRepository], call: TeamCall) -> list[WireReply]:
+    def _ask_node(
+        self, node: str, repositories: Sequence[TeamRepository], call: TeamCall, wire: Wire = wire_reply
+    ) -> list[WireReply]:
         if node == self.node:
-            return [wire_reply(each.name, self._run_here(call, each)) for each in repositories]
+            return [wire(each.name, self._run_here(call, each)) for each in repositories]
         return self._pass_on(node, call, repositories)
 
     def _pass_on(
@@ -201,7 +186,9 @@ class TeamAnswers:
         if not wanted:
             raise ProjectNotFound(f"No repository matches {printable(glob)}", param="repositories")
         listed = choose(call.tool.name, call.given, wanted, partial(self._scout, call))
-        gathered = self._fan_out.gather(listed.chosen, self._holders, partial(self._ask_node, call=call))
+        gathered = self._fan_out.gather(
+            listed.chosen, self._holders, partial(self._ask_node, call=call, wire=wire_value)
+        )
         replies, warnings = {name: tool_reply(each) for name, each in gathered.replies.items()}, list[str]()
         if call.tool.name == "find_references" and call.given.get("ref") is None:
             values = {name: each.value for name, each in replies.items() if each.error is None}
@@ -385,7 +372,12 @@ class TeamAnswers:
     def _note(self, call: TeamCall, about: str, reply: ToolReply, ms: float) -> None:
         outcome = reply.error.code if reply.error else "ok"
         self.audit(call.caller, call.request, call.tool.name, about, outcome, len(reply.text), ms, call.door)
-        log.info("%s %s %s %.1f ms, request %s", call.tool.name, about or "-", outcome, ms, call.request)
+        facts = {
+            "request": call.request, "tool": call.tool.name, "repository": about, "outcome": outcome,
+            "duration": round(ms, 2), "node": self.node, "token": call.caller.name, "door": call.door,
+        }  # fmt: skip
+        said = (call.tool.name, about or "-", outcome, ms, call.request)
+        log.info("%s %s %s %.1f ms, request %s", *said, extra={"facts": facts})
 
     def audit(
         self, caller: Caller, request: str, tool: str, about: str, outcome: str, size: int, ms: float = 0.0,

@@ -89,12 +89,16 @@ class Versions:
 
 
 def hold(connection: Connected, repository: int, keys: Mapping[int, bool]) -> None:
-    """These versions, and no others, are the repository's."""
-    listed = sorted(keys)
-    connection.execute("DELETE FROM holding WHERE repository = %s AND NOT version = ANY(%s)", (repository, listed))
-    connection.execute(
-        "INSERT INTO holding (repository, version, on_branch) SELECT %s, * FROM unnest(%s::bigint[], %s::boolean[]) "
-        "ON CONFLICT (repository, version) DO UPDATE SET on_branch = excluded.on_branch "
-        "WHERE holding.on_branch <> excluded.on_branch",
-        (repository, listed, [keys[each] for each in listed]),
-    )
+    """These versions, and no others, are the repository's. What it holds already is not written again."""
+    rows = connection.execute("SELECT version, on_branch FROM holding WHERE repository = %s", (repository,)).fetchall()
+    held: dict[int, bool] = dict(rows)
+    gone = sorted(held.keys() - keys.keys())
+    other = sorted(key for key, on_branch in keys.items() if held.get(key) != on_branch)
+    if gone:
+        connection.execute("DELETE FROM holding WHERE repository = %s AND version = ANY(%s)", (repository, gone))
+    if other:
+        connection.execute(
+            "INSERT INTO holding (repository, version, on_branch) SELECT %s, * FROM unnest(%s::bigint[], "
+            "%s::boolean[]) ON CONFLICT (repository, version) DO UPDATE SET on_branch = excluded.on_branch",
+            (repository, other, [keys[each] for each in other]),
+        )

@@ -122,7 +122,8 @@ class TeamWorker:
         taken = clone.take_versions(project, self._record.versions, refs, cancel)
         parsed = clone.index(project, default, refs, cancel)
         keys = clone.named_versions(project, refs)
-        sent = self._send(project, list(keys), cancel)
+        held = self._record.versions.keys_of(job.repository)  # nobody forgets a version that is held
+        sent = self._send(project, [key for key in keys if key not in held], cancel)
         with self._record.database.transaction() as connection:
             check_lease(connection, job)
             versions.hold(connection, job.repository, keys)
