@@ -17,8 +17,8 @@ and not its line, so that overloads are one; the oracle has to take them for one
 
 `account` needs no oracle: see account.py.
 
-`speed` asks for random functions, methods and types of each project: see reference_speed.py. With `--home` the indexes
-stay in that folder for the next time.
+`speed` asks for random functions, methods and types of each project: see reference_speed.py. With `--home` (of any of
+the three) the indexes stay in that folder for the next time.
 """
 
 from __future__ import annotations
@@ -81,6 +81,7 @@ def main() -> None:
     accuracy.add_argument("--show", type=int, default=0)
     accuracy.add_argument("--as-one", action="store_true")
     accuracy.add_argument("--symbols", type=int, default=0)
+    accuracy.add_argument("--home", type=Path)
     accuracy.set_defaults(run=_accuracy)
     speed = verbs.add_parser("speed")
     speed.add_argument("roots", type=Path, nargs="+")
@@ -93,6 +94,7 @@ def main() -> None:
     accounts.add_argument("--symbols", type=int, default=40)
     accounts.add_argument("--seed", type=int, default=1)
     accounts.add_argument("--show", type=int, default=0)
+    accounts.add_argument("--home", type=Path)
     accounts.set_defaults(run=_account)
     for each in (accuracy, speed, accounts):
         each.add_argument("--json", type=Path)
@@ -149,7 +151,7 @@ def _scored(
 ) -> Score:
     in_sight = {symbol["path"] for symbol in symbols} | {path for symbol in symbols for path, _ in symbol["refs"]}
     words = _words(root, in_sight)
-    with _served(root) as server:
+    with _served(root, options.home) as server:
         most = min(options.symbols or len(symbols), len(symbols))
         for symbol in random.Random(1).sample(symbols, most):
             here = (symbol["path"], symbol["line"])
@@ -218,22 +220,11 @@ def _account(options: argparse.Namespace) -> list[dict[str, Any]]:
     found = list[Account]()
     for root in sorted(options.repos.resolve().iterdir()):
         if root.is_dir() and (not options.only or root.name in options.only):
-            with _served(root) as server:
+            with _served(root, options.home) as server:
                 found.append(account(server, root, options.symbols, options.seed))
             print(f"{root.name} done", file=sys.stderr, flush=True)
-    head = [
-        "repository",
-        "language",
-        "symbols",
-        "calls",
-        "bound",
-        "or said",
-        "bound, of those not elsewhere",
-        "all uses",
-        "bound",
-        "or said",
-        "or something else",
-    ]
+    shares = ["bound", "elsewhere", "unresolved", "sum", "bound, of those not elsewhere"]
+    head = ["repository", "language", "symbols", "calls", *shares, "all uses", *shares]
     print(markdown(head, [_account_row(each) for each in [*found, *pooled(found)]]))
     for each in found if options.show else ():
         for what, lines in (("silent", each.silent), ("said", each.said)):
@@ -245,11 +236,15 @@ def _account(options: argparse.Namespace) -> list[dict[str, Any]]:
 def _account_row(each: Account) -> list[str]:
     return [
         each.repository, each.language, str(each.symbols),
-        str(each.calls), _share(each.calls_bound, each.calls), _share(each.calls_bound + each.calls_said, each.calls),
-        _share(each.calls_bound, each.calls - each.calls_elsewhere),
-        str(each.uses), _share(each.uses_bound, each.uses), _share(each.uses_bound + each.uses_said, each.uses),
-        _share(each.uses_bound + each.uses_said + each.uses_elsewhere, each.uses),
+        *_shares(each.calls, each.calls_bound, each.calls_elsewhere, each.calls_said),
+        *_shares(each.uses, each.uses_bound, each.uses_elsewhere, each.uses_said),
     ]  # fmt: skip
+
+
+def _shares(whole: int, bound: int, elsewhere: int, said: int) -> list[str]:
+    """How many there are, the share of each of the three and of all, and what is bound of those that may be."""
+    parts = [_share(part, whole) for part in (bound, elsewhere, said, bound + elsewhere + said)]
+    return [str(whole), *parts, _share(bound, whole - elsewhere)]
 
 
 def _words(root: Path, files: set[str]) -> Callable[[str], set[Place]]:

@@ -1,6 +1,6 @@
 """Every reference to functions of a C or C++ project, as clangd sees them.
 
-    python benchmarks/oracles/clangd_references.py ROOT --flags FOLDER [--symbols 150] [--under FOLDER,…] > NAME.json
+    python benchmarks/oracles/clangd_references.py ROOT --flags FOLDER [--symbols 150] [--under FOLDER,…] [--as-one]
 
 FOLDER holds the project's compile_commands.json, which cmake writes with -DCMAKE_EXPORT_COMPILE_COMMANDS=ON; clangd
 indexes what is named there before the first question. Asked about are functions and methods that are defined in files
@@ -9,7 +9,10 @@ and so is `main`, which is one to clangd in all programs. A call that a macro ma
 is used; only lines on which the name is written count.
 
 Code that the build leaves out (`#ifdef` of another platform or option) has no references in clangd. Which lines these
-are it tells among its semantic tokens; they are written beside the symbols, and references there are not judged.
+are it tells among its semantic tokens; they are written beside the symbols, and references there are not judged. So
+are lines of templates on which it says of the name that it hangs on the template's arguments and cannot be known.
+
+With `--as-one`, functions of one name and one scope are one symbol, as `find_references` takes overloads.
 """
 
 from __future__ import annotations
@@ -30,11 +33,17 @@ from lsp import LanguageServer
 from sources import Source, sources_in
 
 from codecairn.parse.extract import extract
+from codecairn.parse.facts import Symbol
 from codecairn.parse.kinds import CALLABLE
 from codecairn.parse.language import family
+from codecairn.resolve.values import by_key
 
 _LEFT_OUT = "comment"
 """The kind of token that clangd gives lines which are not compiled; comments have none."""
+_UNKNOWN, _DEPENDENT = "unknown", "dependentName"
+
+
+_Placed = tuple[Source, Symbol]
 
 
 class Clangd(LanguageServer):
@@ -55,16 +64,20 @@ class Clangd(LanguageServer):
             print(value.get("message", value["kind"]), file=sys.stderr, flush=True)
             self._is_indexed = value["kind"] == "end"
 
-    def left_out(self, path: str) -> list[int]:
-        """The lines of an open file that are not compiled."""
-        legend = self.capabilities["semanticTokensProvider"]["legend"]["tokenTypes"]
-        tokens = self.ask("textDocument/semanticTokens/full", {"textDocument": {"uri": self.uri(path)}})
-        data, line, found = (tokens or {}).get("data", []), 1, list[int]()
+    def left_out(self, source: Source, names: set[bytes]) -> list[int]:
+        """The lines of an open file that are not compiled, or on which one of some names cannot be known."""
+        legend = self.capabilities["semanticTokensProvider"]["legend"]
+        tokens = self.ask("textDocument/semanticTokens/full", {"textDocument": {"uri": self.uri(source.path)}})
+        data, line, column, found = (tokens or {}).get("data", []), 0, 0, set[int]()
+        text = source.text.split(b"\n")
         for at in range(0, len(data), 5):
-            line += data[at]
-            if legend[data[at + 3]] == _LEFT_OUT:
-                found.append(line)
-        return found
+            line, column = line + data[at], data[at + 1] + (0 if data[at] else column)
+            kind = legend["tokenTypes"][data[at + 3]]
+            marks = {mark for bit, mark in enumerate(legend["tokenModifiers"]) if data[at + 4] >> bit & 1}
+            is_unknown = kind == _UNKNOWN or _DEPENDENT in marks
+            if kind == _LEFT_OUT or (is_unknown and text[line][column : column + data[at + 2]] in names):
+                found.add(line + 1)
+        return sorted(found)
 
 
 def main() -> None:
@@ -72,6 +85,7 @@ def main() -> None:
     parser.add_argument("root", type=Path)
     parser.add_argument("--flags", type=Path, required=True)
     parser.add_argument("--symbols", type=int, default=150)
+    parser.add_argument("--as-one", action="store_true")
     parser.add_argument("--under", type=lambda text: tuple(text.split(",")), default=("",))
     options = parser.parse_args()
     root = options.root.resolve()
@@ -85,41 +99,49 @@ def main() -> None:
     clangd = Clangd(root, options.flags.resolve())
     _open(clangd, next(source for source in known if root / source.path in compiled))
     clangd.wait_for_index()
-    answers = [*_answers(clangd, chosen)]
+    same = by_key(symbols, lambda each: each[1].path) if options.as_one else {}
+    answers = [*_answers(clangd, chosen, same)]
     json.dump({"symbols": answers, "left_out": _left_out(clangd, known, answers)}, sys.stdout, indent=0)
     clangd.end()
 
 
-def _functions(source: Source) -> Iterator[tuple[str, int]]:
-    """The name and line of each function that is defined in a file."""
+def _functions(source: Source) -> Iterator[Symbol]:
+    """The functions that are defined in a file."""
     lines = source.text.decode("utf-8", "replace").split("\n")
     for each in extract(source.language, source.text).symbols:
         is_macro = "#" in lines[each.start_line - 1].partition(each.name)[0]
         if each.kind in CALLABLE and each.name.isidentifier() and each.name != "main" and not is_macro:
-            yield each.name, each.name_line
+            yield each
 
 
 def _open(clangd: Clangd, source: Source) -> None:
     clangd.open(source.path, source.language.data.name, source.text.decode("utf-8", "replace"))
 
 
-def _answers(clangd: Clangd, chosen: list[tuple[Source, tuple[str, int]]]) -> Iterator[dict[str, Any]]:
+def _answers(clangd: Clangd, chosen: list[_Placed], same: dict[str, list[_Placed]]) -> Iterator[dict[str, Any]]:
     """File by file, as opening one takes clangd seconds."""
-    for _, group in groupby(sorted(chosen, key=lambda each: each[0].path), key=lambda each: each[0].path):
+    wanted = {id(each[1]): each for symbol in chosen for each in [symbol, *same.get(symbol[1].path, ())]}
+    uses = dict[int, set[tuple[str, int]]]()
+    for _, group in groupby(sorted(wanted.values(), key=lambda each: each[0].path), key=lambda each: each[0].path):
         symbols = [*group]
         source = symbols[0][0]
         _open(clangd, source)
-        yield from (each for _, symbol in symbols for each in _answer(clangd, source, *symbol))
+        uses |= {id(symbol): _uses(clangd, source, symbol) for _, symbol in symbols}
         clangd.close(source.path)
+    for source, symbol in chosen:
+        if uses[id(symbol)]:  # else it does not see the definition: another platform's
+            others = same.get(symbol.path, ())
+            refs = {place for each in [(source, symbol), *others] for place in uses[id(each[1])]}
+            print(symbol.name, len(refs), file=sys.stderr, flush=True)
+            yield {"symbol": symbol.name, "path": source.path, "line": symbol.name_line, "refs": sorted(refs)}
 
 
-def _answer(clangd: Clangd, source: Source, name: str, line: int) -> Iterator[dict[str, Any]]:
+def _uses(clangd: Clangd, source: Source, symbol: Symbol) -> set[tuple[str, int]]:
+    name, line = symbol.name, symbol.name_line
     column = source.text.decode("utf-8", "replace").split("\n")[line - 1].find(name)
     found = clangd.references(source.path, line, column) if column >= 0 else []
-    refs = [place for place in found if name in _line(clangd.root, *place)]
-    if (source.path, line) in refs:  # else it does not see the definition: another platform's
-        print(name, len(refs), file=sys.stderr, flush=True)
-        yield {"symbol": name, "path": source.path, "line": line, "refs": refs}
+    refs = {(path, number) for path, number in found if name in _line(clangd.root, path, number)}
+    return refs if (source.path, line) in refs else set()
 
 
 def _line(root: Path, path: str, number: int) -> str:
@@ -133,12 +155,12 @@ def _lines(path: Path) -> list[str]:
 
 def _left_out(clangd: Clangd, known: list[Source], answers: list[dict[str, Any]]) -> dict[str, list[int]]:
     """The lines that the build leaves out, of the files in which one of the names stands."""
-    names = [each["symbol"].encode() for each in answers]
+    names = {each["symbol"].encode() for each in answers}
     found = dict[str, list[int]]()
     for source in known:
         if any(name in source.text for name in names):
             _open(clangd, source)
-            found[source.path] = clangd.left_out(source.path)
+            found[source.path] = clangd.left_out(source, names)
             clangd.close(source.path)
     return found
 

@@ -70,7 +70,9 @@ the name looked for, captured as `n`.
     keywords      words of the language that may be names of members or of exports, too, and mean none by themselves
     primitives    types of the language itself that no definition of the name replaces
     wrappers      generic types that stand for their (last) argument; `values` those whose elements are of it; `sealed`
-                  those that have members of their own and none of what they hold
+                  those that have members of their own and none of what they hold, with `sealed_values` the words that
+                  make one, `sealed_results` methods of libraries that give one of the first, `sealed_members` those of
+                  its own that give another, and `opens` the wrappers that pass its members on
     keeps         members that give what they are called on, where its type has no such member: what takes a value out
                   of a wrapper, or copies it; `wrapped` an expression for what stands before a name in a pattern that
                   takes it out of one
@@ -88,7 +90,10 @@ the name looked for, captured as `n`.
     marks         what stands before a name that marks a definition (`#[test]`) and is no function of that name
     attribute     how the names of types end that may be left off in `[Name]`
     splits_types  true where a type and a value may share a name and are two things; `fields_apart` likewise a field
-                  and a method
+                  and a method; `functions_apart` where a function outside of all types is no member of anything but
+                  a module
+    declares      an expression for what stands before a name that is defined there, where no grammar sees it: in a
+                  macro
     constructors  names of methods that are used where their type is called
     overloads     true where functions of one name in one type are several; `trailing_blocks` where a block behind a
                   call is one more argument
@@ -191,7 +196,11 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     keywords: frozenset[str] = frozenset()
     primitives: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()
-    sealed: frozenset[str] = frozenset()
+    sealed: tuple[str, ...] = ()
+    sealed_values: dict[str, str] = {}
+    sealed_results: frozenset[str] = frozenset()
+    sealed_members: frozenset[str] = frozenset()
+    opens: frozenset[str] = frozenset()
     values: frozenset[str] = frozenset()
     keeps: frozenset[str] = frozenset()
     wrapped: str = ""
@@ -212,6 +221,8 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     attribute: str = ""
     splits_types: bool = False
     fields_apart: bool = False
+    functions_apart: bool = False
+    declares: str = ""
     constructors: frozenset[str] = frozenset()
     overloads: bool = False
     trailing_blocks: bool = False

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from codecairn.resolve.brackets import split
-from codecairn.resolve.given_values import is_part, matched, part_start
+from codecairn.resolve.given_values import is_part, part_start
+from codecairn.resolve.patterns import Patterns
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.values import LOCAL, Definition, Elements, Instance, TupleValue, Value
@@ -16,11 +17,14 @@ _UNWRAPPED = re.compile(r"\s*\)\s*=(?![=>])\s*")
 _ASSIGNED = re.compile(r"\s*=(?![=>])\s*")
 _LET = re.compile(r"\blet\s+$")
 _TAKEN = re.compile(r"[}\]]\s*=(?![=>])\s*")
+_TAKEN_WITHIN = 2_000
+"""Bytes in which the pattern ends that takes a value apart."""
 
 
 class AssignedValues:
     def __init__(self, engine: Questions) -> None:
         self._engine = engine
+        self._patterns = Patterns(engine)
 
     def entered(self, value: Value | None) -> Value | None:
         """What `with` gives: what the context manager's entry returns, or what it was made to yield."""
@@ -38,7 +42,9 @@ class AssignedValues:
         loop = _LOOP.match(code, position + len(name))
         if loop is not None:
             return self._loop_value(scope, position, loop)
-        brackets = scope.source.around(position, "{[")
+        # Pairing the brackets of a file takes longer than the rest of a question about it.
+        is_near = _TAKEN.search(code, position, position + _TAKEN_WITHIN) is not None
+        brackets = scope.source.around(position, "{[") if is_near else None
         if brackets is not None and (taken := _TAKEN.match(code, brackets.end)) is not None:
             value = self._engine.expressions.evaluate(scope, scope.source.expression(taken.end()), taken.end())
             return self._engine.expressions.attribute(value, name, is_called=False) if value is not None else LOCAL
@@ -47,10 +53,13 @@ class AssignedValues:
         if match is None and wrapped is not None and wrapped.search(code, max(0, position - 40), position):
             match = _UNWRAPPED.match(code, position + len(name))
         if match is None and scope.rules.tuples:
-            return self._part(scope, position)
+            part = self._part(scope, position)
+            return self._patterns.value(scope, position) if part == LOCAL else part
         if match is None:
             return LOCAL
-        start = matched(code, match.end()) if wrapped is not None else match.end()
+        start = match.end()
+        if wrapped is not None and (arms := self._patterns.arms(scope, start)) is not None:
+            return arms
         steps = scope.source.expression(start)
         value = self._engine.expressions.evaluate(scope, steps, start) if steps else LOCAL
         if not is_part(code, position, match[0]):
@@ -61,7 +70,7 @@ class AssignedValues:
             own += len(code[own : own + 200]) - len(code[own : own + 200].lstrip())
             return self._engine.expressions.evaluate(scope, scope.source.expression(own), own) or LOCAL
         if isinstance(value, TupleValue):
-            return self._part_at(value, number)
+            return self.part_at(value, number)
         # Which part of a tuple a name takes is not told by what all of it holds.
         return LOCAL if isinstance(value, Elements) else value
 
@@ -74,9 +83,9 @@ class AssignedValues:
         steps = scope.source.expression(given.end())
         value = self._engine.expressions.evaluate(scope, steps, given.end()) if steps else None
         number = len(split(code[brackets.start + 1 : position] + "_", ",")) - 1
-        return self._part_at(value, number) if isinstance(value, TupleValue) else LOCAL
+        return self.part_at(value, number) if isinstance(value, TupleValue) else LOCAL
 
-    def _part_at(self, value: TupleValue, number: int) -> Value:
+    def part_at(self, value: TupleValue, number: int) -> Value:
         """One of several values, by its number."""
         if number >= len(value.types):
             return LOCAL
@@ -90,7 +99,7 @@ class AssignedValues:
         each = self._engine.expressions.element(value)
         if isinstance(each, TupleValue):
             head = code[code.rfind("for", 0, position) + 3 : position].replace("(", "")
-            return self._part_at(each, len(split(f"{head}_", ",")) - 1)
+            return self.part_at(each, len(split(f"{head}_", ",")) - 1)
         if not loop[0].lstrip().startswith(","):
             return each
         if not isinstance(value, Elements) or not value.key:

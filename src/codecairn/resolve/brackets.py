@@ -82,3 +82,9 @@ def closing_angle(text: str, opening: int, end: int) -> int:
         elif text[at] in ";\n" and depth == 0:
             break
     return end
+
+
+def trait_start(text: str, start: int, end: int) -> int:
+    """Where the type begins whose member is meant in `<Type as Trait>::member`: the trait, else the type."""
+    trait = text.rfind(" as ", start, end)
+    return trait + 4 if trait >= 0 else start

@@ -20,9 +20,11 @@ from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.expressions import Expressions
 from codecairn.resolve.extension_methods import ExtensionMethods
 from codecairn.resolve.fixtures import Fixtures
+from codecairn.resolve.library_parents import extends_library
 from codecairn.resolve.members import Members
 from codecairn.resolve.names import Names
 from codecairn.resolve.namespaces import Namespaces
+from codecairn.resolve.own_functions import is_member_of_none
 from codecairn.resolve.package_paths import PackagePaths
 from codecairn.resolve.questions import BoundSite, Questions
 from codecairn.resolve.scope import FileScope
@@ -144,7 +146,7 @@ class Engine(Questions):
             return self._bind_path(scope, site, position)
         if rules.imports == "dotted" and self._is_in_module_path(scope, position):
             return FOREIGN
-        return None
+        return FOREIGN if scope.declares(position) else None
 
     def _is_in_module_path(self, scope: FileScope, position: int) -> bool:
         """Whether a name is part of the path of a module that is imported from; first in the text as it is written,
@@ -186,12 +188,19 @@ class Engine(Questions):
     def _unbound(self, scope: FileScope, site: Site, reason: BoundSite) -> BoundSite:
         """Not bound, for a reason; known to be something else where nothing in the project has the name, or it is a
         word of the language. Of a receiver of which nothing is known that is not said."""
+        if scope.rules.functions_apart and site.qualifier and is_member_of_none(self, scope, site):
+            return FOREIGN
         if reason is _RECEIVER:
             return reason
         if scope.rules.globals and not site.qualifier and (meant := self._global(scope, site.name)) is not None:
             return BoundSite(meant, "unique_name")
-        is_own = not site.qualifier and site.name in scope.rules.primitives
+        is_own = not site.qualifier and (site.name in scope.rules.primitives or self._is_variable(scope, site))
         return FOREIGN if is_own or not self.definitions_named(site.name) else reason
+
+    def _is_variable(self, scope: FileScope, site: Site) -> bool:
+        """Whether a bare name is one of a variable around it."""
+        at = scope.source.position(site.line, site.column)
+        return any(each.span.holds(at) and each.kind != "generic" for each in scope.variables(site.name))
 
     def _global(self, scope: FileScope, name: str) -> Definition | None:
         """The only function of a name that a file makes a name of every file, as a script does that exports nothing."""
@@ -241,8 +250,12 @@ class Engine(Questions):
             return BoundSite(found, "qualified" if is_module else "receiver_type")
         if isinstance(found, Either):
             return _SEVERAL
+        if isinstance(value, Namespace | ModuleFiles) and isinstance(found, Outside) and found.is_told:
+            return FOREIGN
         if (extension := self._by_extension(scope, site, value)) is not None:
             return extension
+        if isinstance(value, Parent) and extends_library(self, value.of):
+            return FOREIGN
         if isinstance(value, Outside) or (isinstance(value, Elements) and not self._passes_on(value, site.name)):
             return self._bind_library_member(scope, site, steps, value)
         if self._may_have_more(scope, value, site.name):

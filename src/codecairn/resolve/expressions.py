@@ -16,6 +16,7 @@ from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.source import ExpressionStep, Span
 from codecairn.resolve.spelt_paths import SpeltPaths
+from codecairn.resolve.tuple_parts import part_type
 from codecairn.resolve.values import (
     OUTSIDE,
     OUTSIDE_PATH,
@@ -254,7 +255,12 @@ class Expressions:
         if isinstance(value, Elements):
             if name in _ELEMENT:
                 return FunctionValue(value.type, value.file, value.position, value.me)
+            if name == "enumerate":
+                return replace(value, type=f"(usize, {value.type})")
             return value if name in _SAME else replace(value, is_told=False)
+        if isinstance(value, Instance) and name.isdigit():
+            told = part_type(self._engine.symbol(value.of).signature, int(name))
+            return self._engine.types.value(self._engine.scope(value.of.file), told, self.inside(value.of), value.of)
         found = self._engine.members.of(value, name)
         if not isinstance(found, Definition):
             return self.maker(value, name) if is_called and found is None else found

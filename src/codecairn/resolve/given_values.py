@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
-_MATCH = re.compile(r"match\s+")
-_SAME_AGAIN = re.compile(r"\b(?:Some|Ok)\((\w+)\)\s*=>\s*\1\s*[,}]")
-_WITHIN = 1_000
-"""Bytes of a `match` in which an arm is looked for."""
-
 
 def is_part(code: str, position: int, after: str) -> bool:
     """Whether a name is one of several that are assigned together."""
@@ -32,11 +25,3 @@ def is_variadic(code: str, name: str, position: int) -> bool:
     """Whether a parameter takes any number of arguments."""
     before, after = code[max(0, position - 5) : position], code[position + len(name) :][:5]
     return before.endswith("*") or before.rstrip().endswith("...") or after.lstrip().startswith("...")
-
-
-def matched(code: str, start: int) -> int:
-    """Where the expression begins that a `match` takes out of its wrapper, and gives as it is."""
-    match = _MATCH.match(code, start)
-    opening = code.find("{", start, start + _WITHIN) if match is not None else -1
-    is_same = opening >= 0 and _SAME_AGAIN.search(code, opening, opening + _WITHIN) is not None
-    return match.end() if match is not None and is_same else start

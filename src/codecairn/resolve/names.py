@@ -8,7 +8,7 @@ from codecairn.names.qualified import last_part, parts
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, HOLDERS, TYPES
 from codecairn.resolve.assigned_values import AssignedValues
-from codecairn.resolve.closures import caller_position
+from codecairn.resolve.closures import ClosureParameter, closure_parameter
 from codecairn.resolve.documented import local_type
 from codecairn.resolve.given_values import is_variadic
 from codecairn.resolve.nearest_definitions import NearestDefinitions
@@ -23,6 +23,7 @@ from codecairn.resolve.values import (
     Instance,
     Local,
     Resolver,
+    TupleValue,
     Value,
     either,
 )
@@ -178,7 +179,8 @@ class Names:
             return found
         variables = [each for each in scope.variables(name) if wants == "any" or not scope.rules.splits_types
                      or (each.kind == "generic") == (wants == "type")]  # fmt: skip
-        if any(each.position == position and (each.kind != "block" or found is None) for each in variables):
+        is_apart = found is None or scope.compiled.begins is not None
+        if any(each.position == position and (each.kind != "block" or is_apart) for each in variables):
             return self._local_or_fixture(scope, name, [each for each in variables if each.position == position])
         inner = [each for each in variables if each.span.holds(position) and self._has_begun(scope, each, position)]
         if inner:
@@ -266,6 +268,8 @@ class Names:
 
     def _of_anonymous(self, scope: FileScope, name: str, position: int) -> Definition | None:
         """A member of the type that is extended where it is made: `new Type { … }`, `object : Type { … }`."""
+        if scope.rules.scopes != "braces" or not scope.makes_types:
+            return None
         braces, depth = scope.source.around(position, "{"), 0
         while braces is not None and depth < _MOST_BRACES:
             head = scope.before_brace(braces.start)
@@ -314,18 +318,21 @@ class Names:
         fixture = self._engine.fixtures.meant(scope, name, position) if variable.kind == "parameter" else None
         if fixture is not None:
             return self._engine.fixtures.value(fixture)
-        if variable.kind == "parameter" and (method := caller_position(scope, name, position)) >= 0:
-            return self._closure_argument(scope, method)
+        if variable.kind == "parameter" and (closure := closure_parameter(scope, name, position)) is not None:
+            return self._closure_argument(scope, closure)
         if (typed := scope.compiled.typed) and (written := typed.match(scope.source.code, position + len(name))):
             return self._engine.types.value(scope, written[1], position)
         return self.assigned_value(scope, name, position)
 
-    def _closure_argument(self, scope: FileScope, method: int) -> Value | None:
+    def _closure_argument(self, scope: FileScope, closure: ClosureParameter) -> Value | None:
         """What a method passes to the closure that it is given."""
+        method = closure.method
         value = self._engine.expressions.evaluate(scope, scope.source.receiver(method), method)
         if isinstance(value, Elements):
-            return self._engine.expressions.element(value) if value.is_told else LOCAL
-        return value if isinstance(value, Instance) else LOCAL
+            value = self._engine.expressions.element(value) if value.is_told else LOCAL
+        if closure.part >= 0:
+            return self._assigned.part_at(value, closure.part) if isinstance(value, TupleValue) else LOCAL
+        return value if isinstance(value, Instance | Elements | TupleValue) else LOCAL
 
     def _bound(self, scope: FileScope, name: str, parameter: Variable) -> Value | None:
         """What the types that a type parameter stands for have in common, where that is told."""

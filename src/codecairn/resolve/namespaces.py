@@ -40,7 +40,7 @@ class Namespaces:
             exact = owned.get((), [])
         if exact:
             return self._one(scope, exact)
-        if scope.rules.closed and not self._is_own((*path, name)) and not self._is_own(path):
+        if scope.rules.closed and not self._is_own(scope, (*path, name)) and not self._is_own(scope, path):
             return OUTSIDE_PATH
         return OUTSIDE_PATH if path[0] in scope.rules.libraries else Namespace((*path, name), scope.row.id)
 
@@ -108,9 +108,10 @@ class Namespaces:
     def _files(self, path: _Path) -> list[int]:
         return [row.id for row, symbol in self._openings(path) if parts(symbol.path) == path]
 
-    def _is_own(self, path: _Path) -> bool:
-        """Whether the project opens a namespace that a path may mean."""
-        return any(_fits(parts(symbol.path), path) for _, symbol in self._engine.definitions_named(path[-1]))
+    def _is_own(self, scope: FileScope, path: _Path) -> bool:
+        """Whether the project opens a namespace that a path may mean, in a language and its kin."""
+        named, kin = self._engine.definitions_named(path[-1]), family(scope.row.language)
+        return any(_fits(parts(symbol.path), path) for row, symbol in named if family(row.language) == kin)
 
     def _by_owner(self, scope: FileScope, name: str) -> dict[_Path, list[_Candidate]]:
         """The definitions of a name in a language and its kin, by the path that each is a member of."""

@@ -36,6 +36,7 @@ class CompiledRules:
     hidden: re.Pattern[str] | None
     wrapped: re.Pattern[str] | None
     begins: re.Pattern[str] | None
+    declares: re.Pattern[str] | None
     typed: re.Pattern[str] | None
     bounds: re.Pattern[str]
     narrowing: re.Pattern[str] | None
@@ -76,6 +77,7 @@ def rules_of(language: str) -> CompiledRules:
         hidden=_compile_given(rules.hidden),
         wrapped=_compile_given(rules.wrapped),
         begins=_compile_given(rules.begins),
+        declares=_compile_given(rules.declares),
         typed=_compile_given(rules.typed),
         bounds=re.compile(rules.bounds),
         narrowing=_compile_given(rules.narrowing),

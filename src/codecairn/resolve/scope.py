@@ -7,6 +7,7 @@ import re
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 from codecairn.parse.kinds import CALLABLE, TYPES
@@ -25,6 +26,7 @@ _USED_AS_VALUE = (".", "(", ")", "[", "]", ",", ";")
 _ANONYMOUS = re.compile(
     r"\b(?:new|object\s*:)\s+([A-Z][\w.]*)(?:[<\[][^{};]*[>\]])?\s*(?:\([^{};]*\))?\s*(?:with\s[^{};]*)?$"
 )
+_MAKES = re.compile(r"\b(?:new\s|object\s*:)")
 _HEAD_WITHIN = 200
 _AFTER_WITHIN = 2_000
 """Bytes behind a name in which the rest of its declaration stands, on however many lines."""
@@ -81,6 +83,11 @@ class FileScope(SymbolScope):
         near = [at for at in places if pattern.after.match(code, at + length, at + length + _AFTER_WITHIN)]
         text, begins = self.source.mark(near, length, self.rules.reach) if near else ("", [])
         return (_origin(begins, match.start("n")) for match in pattern.whole.finditer(text))
+
+    @cached_property
+    def makes_types(self) -> bool:
+        """Whether a type may be extended where it is made, somewhere in the file."""
+        return _MAKES.search(self.source.text) is not None
 
     def before_brace(self, brace: int) -> re.Match[str] | None:
         """What is extended where it is made, in the body that opens here: `new Type { … }`."""
@@ -188,6 +195,10 @@ class FileScope(SymbolScope):
 
     def _expression(self, at: int) -> Variable:
         around = self.source.around(at)
+        if around is not None and self.source.code.endswith(
+            ("|", "|&", "|&&"), 0, around.start
+        ):  # parts of a parameter
+            around = self.source.around(around.start)
         line = self.source.line_of(at)
         ends = self.source.starts[line] if line < len(self.source.starts) else len(self.source.text)
         arrow = self.source.code.find(">", at) + 1
@@ -215,6 +226,11 @@ class FileScope(SymbolScope):
         text, before = self.source.text, self.source.text[max(0, opening.start() - _QUOTED_WITHIN) : opening.start()]
         after = _QUOTED_AFTER.match(text, end)
         return after is not None and after[1] == opening[1] and self.compiled.before_quoted.search(before) is not None
+
+    def declares(self, position: int) -> bool:
+        """Whether the word before a name makes it a definition."""
+        pattern = self.compiled.declares
+        return pattern is not None and pattern.search(self.source.code, max(0, position - 20), position) is not None
 
     def is_macro(self, name: str, position: int) -> bool:
         """Whether a name is followed by what makes it a macro's, and not by an inequality."""

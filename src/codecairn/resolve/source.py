@@ -18,6 +18,7 @@ from codecairn.resolve.brackets import (
     opening_bracket,
     separator_before,
     split,
+    trait_start,
 )
 
 _BRACKET = re.compile(r"[()\[\]{}]")
@@ -240,7 +241,7 @@ class SourceText:
                 opening = opening_bracket(text, at - 1, limit)
                 if opening < 0 or (before in "}" and opening >= 0):
                     return at
-                at = opening
+                at = opening - 2 if before == ">" and text.endswith("::", 0, opening) else opening
                 if before == ")" and not self._goes_on(text, at):
                     return at
                 continue
@@ -297,6 +298,10 @@ class SourceText:
                 at = closing + 1
             elif here == "<" and steps:
                 at = closing_angle(text, at, end) + 1
+            elif here == "<" and "::" in self._separators:
+                closing = closing_angle(text, at, end)
+                steps = self.steps(text, trait_start(text, at + 1, closing), closing)
+                at = closing + 1 if steps else end
             elif here in "\"'`":
                 closing = text.find(here, at + 1, end)
                 steps.append(ExpressionStep("literal", here, at))
@@ -334,9 +339,8 @@ class SourceText:
         """The chain that begins here, where nothing else follows in its statement."""
         at, code = start, self.code
         end = min(len(code), start + _FARTHEST)
-        while at < end and code[at] in " \t*&":
-            at += 1
-        begin = at
+        borrowed = _BORROWED.match(code, at, end)
+        begin = at = borrowed.end() if borrowed is not None else at
         while at < end:
             here = code[at]
             if here in "([":
@@ -371,18 +375,18 @@ _BARE = frozenset({
     "go", "defer", "range", "try", "void", "delete", "assert", "raise", "from", "using",
 })  # fmt: skip
 """Words that may stand before an expression and are no part of it."""
+_BORROWED = re.compile(r"(?:[ \t*]|&(?:mut\b(?!\s*[.(]))?)*")
 _INTERPOLATED = re.compile(r"\$\{[^}\n]{1,200}\}|#\{[^}\n]{1,200}\}|\\\([^)\n]{1,200}\)")
 _CONTINUED = re.compile(r"\s*\??(?:\.(?!\.)|->)")
-_REST = re.compile(r"[ \t]*(\n|\r|;|,|\)|\]|\}|:|\{|//|#|$|or\b|if\b|\|\||\?\?|as\b|!=|==|$)|[ \t]*\S")
+_REST = re.compile(r"[ \t]*(\n|\r|;|,|\)|\]|\}|:|\{|//|#|$|or\b|if\b|else\b|\|\||\?\?|as\b|!=|==|$)|[ \t]*\S")
 
 
 def _blank_inside(match: re.Match[str]) -> str:
+    if match.lastgroup == "inside":
+        text, (start, end), at = match[0], match.span("inside"), match.start()
+        return f"{text[: start - at]}{_blank(text[start - at : end - at])}{text[end - at :]}"
     text = match[0]
-    if match.re.groupindex.get("inside") and match["inside"] is not None:
-        start, end = match.span("inside")
-        start, end = start - match.start(), end - match.start()
-        return f"{text[:start]}{_blank(text[start:end])}{text[end:]}"
-    if len(text) >= 2 and text[-1] in "\"'`" and text[0] not in "/#-":
+    if text[-1] in "\"'`" and len(text) > 1 and text[0] not in "/#-":
         return f"{text[0]}{_blank(text[1:-1])}{text[-1]}"
     return _blank(text)
 

@@ -35,6 +35,7 @@ _READY = Outside | Instance | Elements | Shape | Either | ModuleFiles | TupleVal
 _NOTHING = frozenset({"None", "null", "undefined", "void", "never", "unknown", "any", "nil", ""})
 _BEFORE_A_TYPE = re.compile(r"^(?:(?:'\w+|readonly|const|mut|dyn|impl|keyof|final|unique)\s+)+")
 _PAIR = 2
+_ITEM = re.compile(r"^Item\s*=\s*")
 _OWN = frozenset({"Self", "this", "$this", "self", "t.Self", "te.Self", "typing.Self", "static"})
 
 
@@ -339,4 +340,5 @@ def _elements(text: str, containers: frozenset[str]) -> str | None:
     base, arguments = _generic(text)
     if not arguments or last_part(base) not in containers:
         return None
-    return next((each for each in reversed(arguments) if each not in ("...", "None")), None)
+    held = next((each for each in reversed(arguments) if each not in ("...", "None")), None)
+    return _ITEM.sub("", held) if held is not None else None
