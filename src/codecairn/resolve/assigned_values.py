@@ -16,6 +16,7 @@ _GIVEN = re.compile(r"[ \t]*(?::[^=\n]+?)?(?:,[ \t]*\w+[ \t]*)*:?=(?![=>])\s*")
 _UNWRAPPED = re.compile(r"\s*\)\s*=(?![=>])\s*")
 _ASSIGNED = re.compile(r"\s*=(?![=>])\s*")
 _LET = re.compile(r"\blet\s+$")
+_UNSAFE = re.compile(r"unsafe\s*\{\s*")
 _TAKEN = re.compile(r"[}\]]\s*=(?![=>])\s*")
 _TAKEN_WITHIN = 2_000
 """Bytes in which the pattern ends that takes a value apart."""
@@ -57,7 +58,8 @@ class AssignedValues:
             return self._patterns.value(scope, position) if part == LOCAL else part
         if match is None:
             return LOCAL
-        start = match.end()
+        unsafe = _UNSAFE.match(code, match.end()) if wrapped is not None else None
+        start = unsafe.end() if unsafe is not None else match.end()
         if wrapped is not None and (arms := self._patterns.arms(scope, start)) is not None:
             return arms
         steps = scope.source.expression(start)

@@ -24,7 +24,7 @@ from codecairn.resolve.library_parents import extends_library
 from codecairn.resolve.members import Members
 from codecairn.resolve.names import Names
 from codecairn.resolve.namespaces import Namespaces
-from codecairn.resolve.own_functions import is_member_of_none
+from codecairn.resolve.own_functions import function_beside, is_member_of_none
 from codecairn.resolve.package_paths import PackagePaths
 from codecairn.resolve.questions import BoundSite, Questions
 from codecairn.resolve.scope import FileScope
@@ -93,7 +93,8 @@ class Engine(Questions):
         is_called = site.kind == "calls" or scope.source.code.endswith(
             "::", 0, scope.source.position(site.line, site.column)
         )
-        return bound._replace(definition=self.members.namesake(bound.definition, is_called=is_called))
+        meant = function_beside(self, bound.definition) if site.kind == "calls" else bound.definition
+        return bound._replace(definition=self.members.namesake(meant, is_called=is_called))
 
     def _bind_site(self, scope: FileScope, site: Site) -> BoundSite:
         if site.kind == "imports":
@@ -188,7 +189,7 @@ class Engine(Questions):
     def _unbound(self, scope: FileScope, site: Site, reason: BoundSite) -> BoundSite:
         """Not bound, for a reason; known to be something else where nothing in the project has the name, or it is a
         word of the language. Of a receiver of which nothing is known that is not said."""
-        if scope.rules.functions_apart and site.qualifier and is_member_of_none(self, scope, site):
+        if site.qualifier and is_member_of_none(self, scope, site):
             return FOREIGN
         if reason is _RECEIVER:
             return reason
@@ -225,7 +226,7 @@ class Engine(Questions):
 
     def _bind_import(self, scope: FileScope, site: Site) -> BoundSite:
         near = [each for each in scope.imports_of(site.name) if each.line <= site.line]
-        for each in sorted(near, key=lambda each: -each.line):
+        for each in sorted(near, key=lambda each: (-each.line, site.name not in (each.name, each.alias))):
             value = self._opened(self.members.import_value(scope, each))
             if isinstance(value, Definition):
                 return BoundSite(value, "import")

@@ -80,18 +80,26 @@ class Expressions:
                 continue
             elif step.text == "this" and isinstance(value, Definition):
                 value = Instance(value)
+            elif step.kind == "index" and self._is_generic(scope, value):
+                continue
             elif step.kind == "name":
                 value = self.attribute(value, step.text, is_called=is_call(steps, number))
             else:
                 value = self.call_result(value) if step.kind == "call" else self.element(value)
         return value
 
+    def _is_generic(self, scope: FileScope, value: Value) -> bool:
+        """Whether an index only tells the arguments of a type: `Shelf[Book]()`."""
+        is_type = isinstance(value, Definition) and self._engine.symbol(value).kind in TYPES
+        return is_type and scope.rules.scopes == "indent"
+
     def _begin(
         self, scope: FileScope, steps: list[ExpressionStep], position: int, cast: int
     ) -> tuple[Value | None, int]:
         """What an expression begins with, and how many steps that are."""
         begin = cast + 2 if cast >= 0 else 1
-        if cast < 0 and (made := made_wrapper(scope, steps)):
+        made = made_wrapper(scope, steps) if cast < 0 else 0
+        if made and not self._engine.types.is_own(scope, steps[0].text, position):
             start, end = steps[made].start + 1, steps[made].start + 1 + len(steps[made].text)
             value, begin = self.evaluate(scope, scope.source.steps(scope.source.code, start, end), position), made + 1
         elif cast < 0 and steps[0].text in scope.rules.passes and is_call(steps, 0):

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from codecairn.names.qualified import last_part, module_of, parts
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.resolve.dereferenced import passed_member
 from codecairn.resolve.generation import ASKED_FIRST
 from codecairn.resolve.linearisation import last_ways, merge
 from codecairn.resolve.questions import Lineage, Questions
@@ -95,6 +96,8 @@ class Members:
         if own is not None and not self._is_assigned(own):
             return own
         above = self._find_above(definition, name)
+        if own is None and not isinstance(above, Definition):
+            return passed_member(self._engine, definition, name) or above
         is_callable = isinstance(above, Definition) and self._engine.symbol(above).kind in CALLABLE
         return above if own is None or is_callable else own
 

@@ -8,6 +8,7 @@ from codecairn.names.qualified import last_part, parts
 from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, HOLDERS, TYPES
 from codecairn.resolve.assigned_values import AssignedValues
+from codecairn.resolve.called_closures import CalledClosures
 from codecairn.resolve.closures import ClosureParameter, closure_parameter
 from codecairn.resolve.documented import local_type
 from codecairn.resolve.given_values import is_variadic
@@ -42,6 +43,7 @@ class Names:
     def __init__(self, engine: Questions) -> None:
         self._engine = engine
         self._assigned = AssignedValues(engine)
+        self._called = CalledClosures(engine)
         self._nearest = NearestDefinitions(engine)
         self._tops: dict[tuple[str, str], list[tuple[FileRow, SymbolRow]]] = {}
 
@@ -322,6 +324,8 @@ class Names:
             return self._closure_argument(scope, closure)
         if (typed := scope.compiled.typed) and (written := typed.match(scope.source.code, position + len(name))):
             return self._engine.types.value(scope, written[1], position)
+        if variable.kind == "parameter" and scope.rules.imports == "crate":
+            return self._called.value(scope, position)
         return self.assigned_value(scope, name, position)
 
     def _closure_argument(self, scope: FileScope, closure: ClosureParameter) -> Value | None:

@@ -1,12 +1,14 @@
-"""Functions that stand outside of all types, and so are members of no value and no type."""
+"""Functions that are members of no value and no type: such as stand outside of all types, or in another function."""
 
 from __future__ import annotations
 
 import re
 
 from codecairn.parse.facts import Site
+from codecairn.parse.kinds import CALLABLE
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
+from codecairn.resolve.values import Definition
 
 _OF_A_VALUE = re.compile(r"(?<!\.)\.\s*$")
 _OF_A_TYPE = re.compile(r"(?:\b[A-Z]\w*[a-z]\w*(?:\s*::\s*<[^;{}]*>)?|\bSelf|>)\s*::\s*$")
@@ -15,10 +17,31 @@ _WITHIN = 120
 
 
 def is_member_of_none(engine: Questions, scope: FileScope, site: Site) -> bool:
-    """Whether a name is used as a member of a value or a type, and all that the project has of it are functions."""
+    """Whether a name is used as a member of a value or a type, and all that the project has of it are none."""
+    if scope.rules.scopes == "indent":
+        return _are_inner(engine, site.name)
+    if not scope.rules.functions_apart:
+        return False
     code, at = scope.source.code, scope.source.position(site.line, site.column)
     start = max(0, at - _WITHIN)
     if _OF_A_VALUE.search(code, start, at) is None and _OF_A_TYPE.search(code, start, at) is None:
         return False
     own = [each for row, each in engine.definitions_named(site.name) if row.language == scope.row.language]
     return all(each.kind == "function" for each in own)
+
+
+def _are_inner(engine: Questions, name: str) -> bool:
+    """Whether each definition of a name is a function inside another, where that gives them no owner."""
+    found = engine.definitions_named(name)
+    parents = [engine.scope(row.id).symbols[each.parent] for row, each in found if each.parent >= 0]
+    return len(parents) == len(found) > 0 and all(each.kind in CALLABLE for each in parents)
+
+
+def function_beside(engine: Questions, definition: Definition) -> Definition:
+    """The function that has a module's name where the module is declared, which is meant where it is called."""
+    scope, symbol = engine.scope(definition.file), engine.symbol(definition)
+    for each in scope.imports.get(symbol.name, ()) if symbol.kind == "module" else ():
+        value = engine.members.import_value(scope, each)
+        if isinstance(value, Definition) and engine.symbol(value).kind in CALLABLE:
+            return value
+    return definition

@@ -118,7 +118,7 @@ class Types:
             return self._type_by_name(scope, text[7:].strip(), position, me, as_value=True)
         base, arguments = _generic(text)
         last = last_part(base)
-        if arguments and last in scope.rules.wrappers:
+        if arguments and last in scope.rules.wrappers and not self.is_own(scope, last, position):
             return self.value(scope, arguments[0], position, me)
         if arguments and last in ("type", "Type"):
             value = self.value(scope, arguments[0], position, me)
@@ -129,6 +129,13 @@ class Types:
         if arguments and isinstance(value, Outside):
             return Elements(arguments[-1], scope.row.id, position, me, value.is_told)
         return value
+
+    def is_own(self, scope: FileScope, name: str, position: int) -> bool:
+        """Whether a name that a library's type has is a type of the project here."""
+        if not any(each.kind in TYPES - {"type"} for _, each in self._engine.definitions_named(name)):
+            return False
+        found, _ = self._engine.names.lookup(scope, name, position, "type")
+        return isinstance(found, Definition) and self._engine.symbol(found).kind in TYPES - {"type"}
 
     def _several(
         self, scope: FileScope, text: str, position: int, me: Definition | None
