@@ -85,7 +85,8 @@ def quantise(vectors: npt.NDArray[np.float32] | npt.NDArray[np.float64]) -> Rows
 def _largest(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Of each row, regardless of its sign."""
     above = vectors.max(axis=-1, keepdims=True, initial=0.0)
-    return np.maximum(above, -vectors.min(axis=-1, keepdims=True, initial=0.0))
+    largest: npt.NDArray[np.float64] = np.maximum(above, -vectors.min(axis=-1, keepdims=True, initial=0.0))
+    return largest
 
 
 def cosines(rows: Rows | npt.NDArray[np.int64], query: Row) -> npt.NDArray[np.float64]:
