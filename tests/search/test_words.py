@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codecairn.words import analyse, bare, parts_of, query_words, spellings, stem, words_of
+from codecairn.words import analyse, analyse_code, bare, identifiers, parts_of, query_words, spellings, stem, words_of
 
 
 @pytest.mark.parametrize(
@@ -84,3 +84,8 @@ def test_an_identifier_is_found_by_itself_in_any_text(name: str) -> None:
     """What is asked by its name has the words of its definition."""
     assert set(query_words(name)) <= set(analyse(f"def {name}(): ...").split())
     assert name[0].isdigit() or bare(name) in spellings(name)
+
+
+@given(st.text(st.sampled_from("aB_19 0.x\nDé٣²-\t\x1c"), max_size=30))
+def test_source_has_the_words_and_identifiers_of_its_text(text: str) -> None:
+    assert analyse_code(text.encode()) == (analyse(text), " ".join(sorted(set(identifiers(text)))))

@@ -73,9 +73,20 @@ class Encoder(Protocol):
 
 def quantise(vectors: npt.NDArray[np.float32] | npt.NDArray[np.float64]) -> Rows:
     """Each row scaled so that its largest number is 127, and rounded; what is no number is nothing."""
-    vectors = np.nan_to_num(vectors.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)
-    most = np.abs(vectors).max(axis=-1, keepdims=True, initial=0.0)
-    return np.rint(vectors * (127.0 / np.where(most > 0, most, 1.0))).astype(np.int8)
+    vectors = vectors.astype(np.float64)
+    most = _largest(vectors)
+    if not np.isfinite(most).all():
+        vectors = np.nan_to_num(vectors, nan=0.0, posinf=0.0, neginf=0.0)
+        most = _largest(vectors)
+    vectors *= 127.0 / np.where(most > 0, most, 1.0)
+    return np.rint(vectors, out=vectors).astype(np.int8)
+
+
+def _largest(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Of each row, regardless of its sign."""
+    above = vectors.max(axis=-1, keepdims=True, initial=0.0)
+    largest: npt.NDArray[np.float64] = np.maximum(above, -vectors.min(axis=-1, keepdims=True, initial=0.0))
+    return largest
 
 
 def cosines(rows: Rows | npt.NDArray[np.int64], query: Row) -> npt.NDArray[np.float64]:

@@ -30,14 +30,14 @@ from codecairn.store.file_version import (
     pack_links,
     version_id,
 )
-from codecairn.words import ANALYSIS, analyse_identifiers, identifiers
+from codecairn.words import ANALYSIS, analyse_code
 
 DIGEST = 3
 """Raised whenever this module keeps anything else of the same facts."""
 LARGEST_FILE = 1_000_000
 _LONGEST_HEAD = 25
 _PACKAGE_WITHIN = 60
-_PACKAGE = ("package ", "module ", "namespace ", "defmodule ")
+_PACKAGE = (b"package ", b"module ", b"namespace ", b"defmodule ")
 _SMALL = 32_000
 """Bytes. A shorter file is parsed at once: being able to stop costs a sixteenth, and who waits for a worker ends it."""
 SLOW_PARSE_S = 5.0
@@ -119,8 +119,7 @@ def lasting_stamp(found: ListedFile, now_ns: int) -> Stat:
 def version_of(id_: int, path: str, blob: bytes, source: bytes, language: Language | None) -> FileVersion:
     seconds = SLOW_PARSE_S if len(source) > _SMALL else None
     facts = extract(language, source, seconds=seconds) if language else extract_text(path, source)
-    text = source.decode("utf-8", "replace")
-    lines = text.split("\n")
+    lines = source.split(b"\n")
     chunks, terms, uses = _chunks(facts, lines)
     return FileVersion(
         id=id_, path=path, blob=blob, language=facts.language, package=facts.package, lines=facts.lines,
@@ -147,21 +146,21 @@ def _symbols(facts: FileFacts, source: bytes) -> list[SymbolRow]:
     ]  # fmt: skip
 
 
-def _chunks(facts: FileFacts, lines: list[str]) -> tuple[list[ChunkRow], list[str], list[str]]:
+def _chunks(facts: FileFacts, lines: list[bytes]) -> tuple[list[ChunkRow], list[str], list[str]]:
     rows, terms, uses = [], [], []
     titles = facts.titles or [""] * len(facts.chunks)
     for number, (each, own, title) in enumerate(zip(facts.chunks, own_lines(facts.chunks), titles, strict=True)):
-        found = identifiers("\n".join([line for first, last in own for line in lines[first - 1 : last]]))
-        terms.append(analyse_identifiers(found))
-        uses.append(" ".join(sorted(set(found))))
-        rows.append(ChunkRow(number, each.start_line, each.end_line, each.symbol, title, terms[-1].count(" ") + 1))
+        words, spelt = analyse_code(b"\n".join([line for first, last in own for line in lines[first - 1 : last]]))
+        terms.append(words)
+        uses.append(spelt)
+        rows.append(ChunkRow(number, each.start_line, each.end_line, each.symbol, title, words.count(" ") + 1))
     return rows, terms, uses
 
 
-def _head(facts: FileFacts, lines: list[str]) -> str:
+def _head(facts: FileFacts, lines: list[bytes]) -> str:
     package = [number for number, line in enumerate(lines[:_PACKAGE_WITHIN], 1) if line.startswith(_PACKAGE)]
     wanted = sorted({*package[:1], *(each.line for each in facts.imports)})[:_LONGEST_HEAD]
-    return "\n".join(lines[number - 1] for number in wanted)
+    return b"\n".join([lines[number - 1] for number in wanted]).decode("utf-8", "replace")
 
 
 def _complaint(facts: FileFacts) -> str:

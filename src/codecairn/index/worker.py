@@ -34,6 +34,8 @@ class Job(Struct, frozen=True, array_like=True):
     known: dict[str, list[int]]
     contents: dict[str, bytes] = {}
     """Blobs of git by path; other paths are read from the folder."""
+    language: str = ""
+    """Of all its files, as their names tell it."""
 
 
 def write_frame(stream: IO[bytes], data: bytes) -> None:

@@ -1,0 +1,52 @@
+"""Which worker takes which job: each language is learnt by few, and every job is taken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from codecairn.index.worker_pool import WaitingJobs, jobs_for
+
+
+def waiting(*paths: str) -> WaitingJobs:
+    return WaitingJobs(jobs_for(Path("/p"), "", "sha1", paths, {}))
+
+
+def test_a_job_is_of_one_language() -> None:
+    paths = [f"{name}{number}.{ending}" for number in range(40) for name, ending in (("a", "py"), ("b", "go"))]
+    jobs = jobs_for(Path("/p"), "", "sha1", [*paths, "README.md"], {})
+    assert sorted(path for job in jobs for path in job.paths) == sorted([*paths, "README.md"])
+    assert all(len({path.rpartition(".")[2] for path in job.paths}) == 1 for job in jobs)
+    assert {job.language for job in jobs} == {"python", "go", "text"}
+
+
+def test_a_worker_takes_what_it_knows_before_what_nobody_knows() -> None:
+    jobs, known = waiting("a.py", "b.go", "c.py"), set[str]()
+    taken = [job.paths for job in iter(lambda: jobs.take(known), None)]
+    assert taken == [["a.py"], ["c.py"], ["b.go"]]
+    assert known == {"python", "go"}
+
+
+def test_few_jobs_are_left_to_who_knows_their_language_and_many_are_shared() -> None:
+    jobs = waiting(*(f"{number}.swift" for number in range(4)))
+    first, second = set[str](), set[str]()
+    assert jobs.take(first) is not None
+    assert jobs.take(second) is not None
+    assert jobs.take(set()) is None
+    assert jobs.take(first) is not None
+    assert jobs.take(second) is not None
+    assert jobs.take(first) is None
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_every_job_is_taken(workers: int) -> None:
+    paths = [f"{number}.{ending}" for number in range(9) for ending in ("py", "go", "rs", "txt", "md")]
+    jobs, known = waiting(*paths), [set[str]() for _ in range(workers)]
+    left, taken = list(range(workers)), list[str]()
+    while left:
+        at = left.pop(0)
+        if (job := jobs.take(known[at])) is not None:
+            taken += job.paths
+            left.append(at)
+    assert sorted(taken) == sorted(paths)
