@@ -10,6 +10,7 @@ from codecairn.parse.facts import Import
 from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.dereferenced import passed_member
 from codecairn.resolve.generation import ASKED_FIRST
+from codecairn.resolve.inline_modules import imported_inside
 from codecairn.resolve.linearisation import last_ways, merge
 from codecairn.resolve.questions import Lineage, Questions
 from codecairn.resolve.rules import rules_of
@@ -36,7 +37,6 @@ from codecairn.resolve.values import (
 from codecairn.store.file_version import SymbolRow
 from codecairn.store.view import FileRow
 
-"""Ways of importing by which what a file imports is not passed on to those that import it."""
 _FEWEST_IN_A_DIAMOND = 3
 _SPREAD = re.compile(r"[{,]\s*\.\.\.([\w$.]+)\s*[,}]")
 
@@ -75,7 +75,11 @@ class Members:
             if symbol.kind == "module" and self._engine.scope(value.file).rules.namespaces:
                 return self._engine.namespaces.member(Namespace(parts(symbol.path), value.file), name)
             declared = self._module_of_declaration(value) if symbol.kind == "module" else None
-            return self.export(declared, name, wants) if declared else self.of_type(value, name, wants)
+            if declared is not None:
+                return self.export(declared, name, wants)
+            found = self.of_type(value, name, wants)
+            inner = imported_inside(self._engine, value, name, wants) if symbol.kind == "module" else None
+            return found if isinstance(found, Definition) else inner or found
         return OUTSIDE if isinstance(value, Outside | Elements) else None
 
     def _module_of_declaration(self, definition: Definition) -> ModuleFiles | None:
@@ -328,10 +332,10 @@ class Members:
             if scope.rules.imports == "dotted" and not each.alias and "." in each.module.lstrip("."):
                 module = self._engine.modules.find(scope.row, each.module.split(".")[0])
             if module is None and scope.rules.imports == "crate":
-                return self._item(scope, each.module)
+                return self._item(scope, path)
             return self._given_by(module) if module is not None else self._not_found(scope, each)
         if module is None and scope.rules.imports in ("crate", "package"):
-            return self._item(scope, each.module, each.name)
+            return self._item(scope, path, each.name)
         if module is None:
             return self._not_found(scope, each)
         return self.export(module, each.name, wants) or None

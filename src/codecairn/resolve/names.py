@@ -17,6 +17,7 @@ from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope, Variable
 from codecairn.resolve.values import (
     LOCAL,
+    UNTOLD,
     VARIABLES,
     Definition,
     Elements,
@@ -173,6 +174,8 @@ class Names:
             size, is_rival = span_.size, found is not None and found[1] == "import" and best == (span_.size, 0)
             if span_.holds(position) and (best is None or is_rival or (size, 0) < best or self._is_stub(scope, found)):
                 value = self._engine.members.import_value(scope, each, wants)
+                if value is None and scope.rules.imports == "crate":
+                    value = UNTOLD  # what is named goes before what is imported with all
                 if value is not None:
                     best, found = (size, 0), (either([found[0] if found and is_rival else None, value]), "import")
         if found is not None and scope.rules.scopes == "indent" and scope.symbol_at(position) is None:

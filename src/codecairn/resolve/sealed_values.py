@@ -40,10 +40,13 @@ class SealedValues:
     def _opened(self, scope: FileScope, text: str) -> str:
         """A type without the wrappers around it that pass its members on."""
         wrapper = _WRAPPER.match(text)
-        while wrapper is not None and wrapper[1] in scope.rules.opens:
+        while wrapper is not None and wrapper[1] in scope.rules.opens and not self._is_defined(wrapper[1]):
             text = wrapper[2]
             wrapper = _WRAPPER.match(text)
         return text
+
+    def _is_defined(self, name: str) -> bool:
+        return any(each.kind in TYPES for _, each in self._engine.definitions_named(name))
 
     def _written(self, scope: FileScope, steps: list[ExpressionStep]) -> str:
         """The type of an expression as it is written where its last part is declared; else nothing."""

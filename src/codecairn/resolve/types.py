@@ -131,11 +131,12 @@ class Types:
         return value
 
     def is_own(self, scope: FileScope, name: str, position: int) -> bool:
-        """Whether a name that a library's type has is a type of the project here."""
+        """Whether a name that a library's type has may be a type of the project here."""
         if not any(each.kind in TYPES - {"type"} for _, each in self._engine.definitions_named(name)):
             return False
         found, _ = self._engine.names.lookup(scope, name, position, "type")
-        return isinstance(found, Definition) and self._engine.symbol(found).kind in TYPES - {"type"}
+        is_type = isinstance(found, Definition) and self._engine.symbol(found).kind in TYPES - {"type"}
+        return is_type or found == UNTOLD or isinstance(found, Either)
 
     def _several(
         self, scope: FileScope, text: str, position: int, me: Definition | None
