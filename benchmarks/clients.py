@@ -52,6 +52,11 @@ class Client:
         self.request("tools/call", {"name": "search_code", "arguments": {"query": query, "limit": 5}})
 
 
+def connect(port: int, clients: int) -> list[Client]:
+    """New ones for each measurement: the server closes a connection that rests for five seconds."""
+    return [Client(port) for _ in range(clients)]
+
+
 def questions() -> itertools.chain[str]:
     return itertools.chain(" ".join(each) for each in itertools.permutations(WORDS, 3))
 
@@ -102,9 +107,9 @@ def main() -> None:
         server = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
         try:
             port, waiting = port_of(server), questions()
-            clients = [Client(port) for _ in range(given.clients)]
-            rate(clients, waiting, 3.0)  # every worker opens its index
-            one, all_ = rate(clients[:1], waiting, given.seconds), rate(clients, waiting, given.seconds)
+            rate(connect(port, given.clients), waiting, 3.0)  # every worker opens its index
+            one = rate(connect(port, 1), waiting, given.seconds)
+            all_ = rate(connect(port, given.clients), waiting, given.seconds)
         finally:
             server.terminate()
             server.wait(30)

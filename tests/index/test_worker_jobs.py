@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from codecairn.index.worker_pool import WaitingJobs, jobs_for
+from codecairn.cancel import Cancel
+from codecairn.index.worker_pool import WaitingJobs, Workers, jobs_for
 
 
 def waiting(*paths: str) -> WaitingJobs:
@@ -50,3 +51,19 @@ def test_every_job_is_taken(workers: int) -> None:
             taken += job.paths
             left.append(at)
     assert sorted(taken) == sorted(paths)
+
+
+def test_one_worker_rests_and_the_others_end(tmp_path: Path) -> None:
+    for number in range(30):
+        (tmp_path / f"m{number}.py").write_text(f"def f{number}(): ...\n")
+    workers = Workers(tmp_path, most=2)
+    paths = [f"m{number}.py" for number in range(30)]
+    try:
+        for _ in range(2):
+            outcomes = list(workers.outcomes(jobs_for(tmp_path, "", "sha1", paths, {}), Cancel()))
+            assert sorted(each.path for each in outcomes if each.version) == sorted(paths)
+            workers.rest()
+            assert len(workers.idle) == 1
+    finally:
+        workers.close()
+    assert not workers.idle

@@ -37,6 +37,9 @@ class LastingWorkers(Workers):
     def close(self) -> None:
         """Nothing: other projects go on with it."""
 
+    def rest(self) -> None:
+        """Nothing: the next project has it begin at once."""
+
     def end(self) -> None:
         super().close()
 

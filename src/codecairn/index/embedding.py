@@ -25,7 +25,8 @@ from codecairn.store.vector_segments import Placement, Segment, Segments
 from codecairn.store.vectors import VectorFiles
 
 _SLICE = 512
-"""Passages between two looks at whether the run was cancelled, and two steps of what is kept."""
+"""Passages whose text is in memory at once; at least so many between two looks at whether the run was cancelled, and
+two steps of what is kept."""
 _LEAST_TO_COMPACT = 4096
 
 
@@ -60,10 +61,11 @@ class Vectors:
 
     def _encode(self, versions: Sequence[FileVersion]) -> tuple[Segment, list[Placement]]:
         segment = self._segments.open(self._encoder.name, self._encoder.dimensions)
-        passages = [passage for version in versions for passage in passages_of(version, self._encoder)]
-        if passages:
-            self._files.write(segment, self._encoder.passages(passages))
-            self.made += len(passages)
+        passages = (passage for version in versions for passage in passages_of(version, self._encoder))
+        rows = [self._encoder.passages(part) for part in iter(lambda: list(islice(passages, _SLICE)), [])]
+        if rows:
+            self._files.write(segment, np.concatenate(rows))
+            self.made += sum(map(len, rows))
         counts = [len(version.chunks) for version in versions]
         ends = np.cumsum(counts) + segment.rows
         return segment, [

@@ -17,5 +17,6 @@ def perform(run: Run, activity: Activity, also: Collection[str] = frozenset()) -
     if activity.paths is not None:
         return WorkingTree(run).update_paths(activity.paths)
     WorkingTree(run).update()
+    run.workers.rest()
     update_refs(run, also)
     return run.report

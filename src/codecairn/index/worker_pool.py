@@ -45,7 +45,7 @@ class Workers:
     def __init__(self, folder: Path, most: int | None = None) -> None:
         self._folder = folder
         self._most = most or min(MOST_WORKERS, os.cpu_count() or 1)
-        self._idle: list[_Worker] = []
+        self.idle: list[_Worker] = []
         self._lock = threading.Lock()
 
     def outcomes(self, jobs: list[Job], cancel: Cancel) -> Iterator[Outcome]:
@@ -66,17 +66,24 @@ class Workers:
 
     def _take(self) -> _Worker:
         with self._lock:
-            return self._idle.pop() if self._idle else _Worker(self._folder)
+            return self.idle.pop() if self.idle else _Worker(self._folder)
 
     def _give_back(self, worker: _Worker) -> None:
         if worker.was_stopped():  # the run was abandoned: what it is at is nobody's business any more
             return
         with self._lock:
-            self._idle.append(worker)
+            self.idle.append(worker)
+
+    def rest(self) -> None:
+        """End all that have nothing to do but one, which is enough for a file saved: each holds 40 MB."""
+        self._end_idle_but(1)
 
     def close(self) -> None:
+        self._end_idle_but(0)
+
+    def _end_idle_but(self, kept: int) -> None:
         with self._lock:
-            workers, self._idle = self._idle, []
+            workers, self.idle = self.idle[kept:], self.idle[:kept]
         for worker in workers:
             worker.end()
 
