@@ -16,6 +16,7 @@ from codecairn.connection import Connection
 from codecairn.index.activity import Activity
 from codecairn.index.run import Options
 from codecairn.serve import Service
+from codecairn.source.refs import tip_of
 from codecairn.tools import Call, waiting
 from tests.support.doors import Answer, MemoryDoor, line_client, service
 from tests.support.index import PYTHON
@@ -192,6 +193,21 @@ def test_a_moved_ref_that_takes_too_long_answers_as_it_was(
         index._activity = None
     assert found["metadata"]["freshness_status"] == "stale"
     assert "has moved" in found["metadata"]["warnings"][0]
+
+
+def test_a_ref_that_is_gone_over_again_answers_at_once_and_has_not_moved(
+    served: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = served.projects.current().index
+    index.index(Options(), force=False, cancel=Cancel())
+    monkeypatch.setattr(waiting, "PATIENCE_S", 0.0)
+    index._activity = Activity(Options(), False, Cancel(), ref=tip_of(index.git, "main", Cancel()))
+    try:
+        found = MemoryDoor(served).call("find_symbol", {"symbol_name": "greet", "ref": "main"}).value
+    finally:
+        index._activity = None
+    assert found["metadata"]["freshness_status"] == "syncing"
+    assert "warnings" not in found["metadata"]
 
 
 def _make_partial(served: Service) -> None:
