@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache, cached_property
 from itertools import accumulate
 from typing import Any
@@ -206,6 +207,27 @@ class SymbolTokens:
 @cache
 def _is_atomic(type_: str) -> bool:
     return _ATOMIC.search(type_) is not None
+
+
+class TokenTable:
+    """The tokens of versions, each read once until all are forgotten: they take twenty times the memory of a text."""
+
+    def __init__(self) -> None:
+        self._read: dict[int, SymbolTokens] = {}
+
+    def of(self, version: Version) -> SymbolTokens:
+        read = self._read  # another thread may forget it
+        if id(version) not in read:
+            read[id(version)] = SymbolTokens(version)
+        return read[id(version)]
+
+    @contextmanager
+    def forgetting(self) -> Iterator[None]:
+        """Forget everything at the end of a block."""
+        try:
+            yield
+        finally:
+            self._read = {}
 
 
 def is_copy(before: SymbolTokens, old: int, after: SymbolTokens, new: int) -> bool:
