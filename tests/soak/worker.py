@@ -75,10 +75,13 @@ class Worker:
 
     def _ask(self, number: int, asked: Asked) -> Answer:
         self._result.calls[asked.tool] += 1
+        began = time.monotonic()
         try:
             answer = self._server.call(asked.tool, asked.on(self._root))
         except NoAnswer as error:
             raise NoAnswer(f"{error} {asked}") from error
+        slowest = self._result.slowest
+        slowest[asked.tool] = max(slowest.get(asked.tool, 0.0), time.monotonic() - began)
         self._check_form(number, asked, answer)
         return answer
 
