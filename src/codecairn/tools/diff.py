@@ -23,11 +23,12 @@ from codecairn.index.status import LIVE, IndexStatus
 from codecairn.names.filters import Filters, check_path
 from codecairn.names.kinds import SHORT_KINDS
 from codecairn.names.qualified import qualified_name
+from codecairn.paths import printable
 from codecairn.project import Project
 from codecairn.reading.changes import print_changes
 from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.source.merge_base import Parting, parting
-from codecairn.source.refs import default_branch, tip_of
+from codecairn.source.refs import default_branch, has_commit, tip_of
 from codecairn.store.database import IndexStore
 from codecairn.store.layers import Layer
 from codecairn.store.view import FileRow
@@ -240,6 +241,10 @@ def _side(call: Call, project: Project, ref: str, patience: CallPatience) -> _Re
     layer, opened = inquiry.stands.layer, inquiry.stands.opened
     if layer is None or opened is None:
         raise inquiry.not_indexed()
+    if inquiry.stands.freshness != "fresh" and layer.head and not has_commit(project.git, layer.head, call.cancel):
+        gone = f"{printable(ref)} has moved, and {layer.head[:12]}, where it was, is gone from the repository"
+        moved = OverlayNotReady(gone, ref=ref, remedy="Call again in a moment.")
+        return _as_git_has_it(call, project, ref, moved)
     return _RefSide(inquiry, opened.store, layer)
 
 
@@ -247,7 +252,7 @@ def _as_git_has_it(call: Call, project: Project, ref: str, error: OverlayNotRead
     """A ref that is still being indexed: its symbols can be compared, and who calls them is not known yet."""
     opened = project.index.open_index()
     like = opened.store.checkout(str(project.root)) if opened is not None else None
-    if opened is None or like is None:
+    if opened is None or like is None or ref == LIVE:
         raise error
     tip = tip_of(project.git, ref, call.cancel)
     layer = replace(like, id=_UNINDEXED, root="", name=tip.name, head=tip.commit, base=None, generation=0)
