@@ -26,6 +26,8 @@ from codecairn.errors import CairnError
 
 _BUSY_MS = 10_000
 _GLANCE_S = 0.01
+NOTE_PATIENCE_S = 2.0
+"""For what is noted beside a call: rather lost than waited for."""
 
 
 Connection = sqlite3.Connection
@@ -165,7 +167,7 @@ class Memory:
             "INSERT INTO shown (id, count, last_used) VALUES (?, 1, ?) "
             "ON CONFLICT (id) DO UPDATE SET count = count + 1, last_used = max(last_used, excluded.last_used)"
         )
-        with self.writing() as database:
+        with self.writing(NOTE_PATIENCE_S) as database:
             database.executemany(statement, [(each, now) for each in identities])
             self._seen = None
 
@@ -176,10 +178,10 @@ class Memory:
             yield self._current()
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self, patience_s: float | None = None) -> Iterator[sqlite3.Connection]:
         """The database to change: all that is done inside holds, or none of it. While another process writes, this
         one's readers need not wait, too."""
-        deadline = time.monotonic() + _BUSY_MS / 1000
+        deadline = time.monotonic() + (_BUSY_MS / 1000 if patience_s is None else patience_s)
         while True:
             with self.reading() as database:
                 if _begin_writing(database, is_last=time.monotonic() >= deadline):
