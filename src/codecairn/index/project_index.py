@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from codecairn.cancel import Cancel
 from codecairn.config import Embeddings
-from codecairn.errors import Busy, CairnError, Cancelled, IndexIncompatible
+from codecairn.errors import Busy, CairnError, Cancelled, IndexIncompatible, TimedOut, TooManyFiles
 from codecairn.index.activity import Activity, Claims
 from codecairn.index.damage import Damage
 from codecairn.index.run import Importers, Options, Progress, Report, Run, Source, Target, ignore_progress
@@ -86,6 +86,8 @@ class ProjectIndex:
     def folder(self) -> Path:
         try:
             git_dir = self.git.layout(Cancel()).git_dir
+        except (TooManyFiles, TimedOut):  # of a moment, and the folder is kept for good
+            raise
         except CairnError:
             git_dir = None
         return folders.index_folder(self._home(), self.root, git_dir)
