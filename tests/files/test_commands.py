@@ -76,3 +76,16 @@ def test_an_outline_may_be_of_a_ref(here: Repo) -> None:
     done = cairn("outline", "a.py", "--ref", "main")
     assert done.exit_code == 0, done.output
     assert "old" in done.output
+
+
+def test_a_terminal_is_sent_no_escapes_of_a_file_or_its_name(here: Repo) -> None:
+    here.write("src/o\u202edd.py", "# \x1b]0;title\x07 \x1b[2J\nodd = 1\n")
+    shown = cairn("read", "o\u202edd.py")
+    assert shown.exit_code == 0, shown.output
+    assert shown.output.splitlines()[0].startswith("src/o\\u202edd.py  ")
+    assert "# \\x1b]0;title\\x07 \\x1b[2J" in shown.output
+    assert cairn("read", "o\u202edd.py", "--plain").output.startswith("# \x1b]0;title\x07")
+    missed = cairn("read", "o\u202ed.py")
+    assert missed.exit_code == 1
+    assert "o\\u202edd.py" in missed.output
+    assert "\u202e" not in missed.output
