@@ -28,6 +28,7 @@
     │   └── NoEdgesAvailable         no_edges_available
     ├── MergeBaseFailed              merge_base_failed         -32603  ProcessingError
     ├── RateLimited                  internal_error            -32603  RateLimitError
+    ├── TooManyFiles                 internal_error            -32603  ProcessingError
     ├── TimedOut                     internal_error            -32603  ProcessingError
     ├── Cancelled                    internal_error            -32603  ProcessingError
     ├── ParseFailed                  internal_error            -32603  ProcessingError
@@ -202,6 +203,11 @@ class MergeBaseFailed(CairnError):
 class RateLimited(CairnError):
     kind, title = "RateLimitError", "Rate limit exceeded"
     way_out = "Wait the stated number of seconds."
+
+
+class TooManyFiles(CairnError):
+    title = "Too many open files"
+    way_out = "Make fewer calls at a time, or let the server open more files (ulimit -n)."
 
 
 class TimedOut(CairnError):

@@ -10,6 +10,7 @@ import pytest
 
 from codecairn.cancel import Cancel
 from codecairn.diff.symbol_changes import symbol_changes
+from codecairn.diff.symbol_tokens import TokenTable
 from codecairn.diff.values import FileStatus, SymbolChange, SymbolPlace, Version, VersionChange
 from codecairn.errors import Cancelled
 from codecairn.index.digest import version_of
@@ -327,3 +328,15 @@ def _function(chance: random.Random) -> str:
         [f"return {value}", f"total = sum(items, {value})\n    return total if total > limit else limit"]
     )
     return f"def {name}(items, limit):\n    {body}\n"
+
+
+def test_what_a_change_is_asked_after_its_tokens_were_forgotten_is_read_again() -> None:
+    tokens = TokenTable()
+    body = "def price(items):\n    return {}\n"
+    with tokens.forgetting():
+        (found,) = symbol_changes([change("a.py", body.format("1"), body.format("2"))], Cancel(), tokens)
+    assert not tokens._read
+    assert found.difference.body_changed
+    with tokens.forgetting():
+        assert found.look() == found.difference
+    assert not tokens._read

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from codecairn.cli import main
+from codecairn.cli.tool_call import translate_errors
+from codecairn.errors import CairnError
 from tests.support.repo import Repo
 
 
@@ -76,3 +79,15 @@ def test_an_outline_may_be_of_a_ref(here: Repo) -> None:
     done = cairn("outline", "a.py", "--ref", "main")
     assert done.exit_code == 0, done.output
     assert "old" in done.output
+
+
+def test_a_terminal_is_sent_no_escapes_of_a_file_or_its_name(here: Repo) -> None:
+    here.write("src/o\u202edd.py", "# \x1b]0;title\x07 \x1b[2J\nodd = 1\n")
+    shown = cairn("read", "o\u202edd.py")
+    assert shown.exit_code == 0, shown.output
+    assert shown.output.splitlines()[0].startswith("src/o\\u202edd.py  ")
+    assert "# \\x1b]0;title\\x07 \\x1b[2J" in shown.output
+    assert cairn("read", "o\u202edd.py", "--plain").output.startswith("# \x1b]0;title\x07")
+    with pytest.raises(click.ClickException) as raised, translate_errors():
+        raise CairnError("No such file", remedy="Did you mean o\u202edd.py?")
+    assert raised.value.message == "No such file. Did you mean o\\u202edd.py?"

@@ -214,6 +214,38 @@ def test_a_second_own_run_gives_way_to_an_explicit_one(project: Indexed, pool: T
     assert first.result().files_indexed == 3
 
 
+def test_own_runs_without_end_keep_no_explicit_call_waiting(project: Indexed, pool: ThreadPoolExecutor) -> None:
+    index = project.project.index
+    with own_run(project, pool):
+        explicit = pool.submit(index.index, Options(), force=True, cancel=Cancel())
+        eventually(lambda: bool(index._claims))
+    assert explicit.result().files_indexed == 3
+    with index._claims.waiting():
+        assert index.update(None) is None
+    assert index.update(None) is not None
+
+
+def test_a_writer_that_writes_all_the_time_lets_another_process_in(tmp_path: Path, pool: ThreadPoolExecutor) -> None:
+    busy, ended = WriterLock(tmp_path / "lock"), threading.Event()
+
+    def write_all_the_time() -> int:
+        runs = 0
+        while not ended.is_set():
+            with busy.hold("indexing", patience=30):
+                runs += 1
+                time.sleep(0.05)
+        return runs
+
+    writing = pool.submit(write_all_the_time)
+    try:
+        for _ in range(3):
+            with WriterLock(tmp_path / "lock").hold("indexing", patience=20):
+                pass
+    finally:
+        ended.set()
+    assert writing.result() > 0
+
+
 def test_a_caller_that_withdraws_leaves_the_index_usable(project: Indexed, pool: ThreadPoolExecutor) -> None:
     gate, cancel = Gate(), Cancel()
     first = pool.submit(project.project.index.index, Options(), force=False, cancel=cancel, progress=gate)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import subprocess
@@ -12,9 +13,12 @@ from typing import Any
 
 import pytest
 
-from codecairn.errors import CairnError, IndexIncompatible
+from codecairn.cancel import Cancel
+from codecairn.errors import CairnError, IndexIncompatible, TooManyFiles
 from codecairn.project import Project
+from codecairn.source import process
 from codecairn.store.discoveries import DiscoveryRow
+from codecairn.store.lexical import Lexical
 from codecairn.store.project_links import Link
 from codecairn.store.schema import SCHEMA
 from tests.support.doors import Answer
@@ -256,3 +260,24 @@ def test_a_data_folder_that_may_only_be_read_is_told(repo: Repo, disk: Path, ind
             use()
         assert "CAIRN_HOME" in failed.value.remedy
         assert not isinstance(failed.value, IndexIncompatible), "nothing is damaged"
+
+
+def test_where_no_file_can_be_opened_that_is_said_and_nothing_is_taken_for_damaged(
+    project: Indexed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(process.subprocess, "Popen", refuse)
+        with pytest.raises(TooManyFiles):
+            project.project.git.ask("rev-parse", "HEAD", cancel=Cancel())
+        with pytest.raises(TooManyFiles):
+            _ = Project(project.project.root, project.project.settings).index.folder
+    opened = project.project.index.open_index()
+    assert opened is not None
+    with monkeypatch.context() as patched:
+        patched.setattr("codecairn.store.tantivy_checksums.Path.iterdir", refuse)
+        with pytest.raises(TooManyFiles):
+            Lexical(opened.folder / "lexical")
+    assert project.stands().freshness == "fresh"

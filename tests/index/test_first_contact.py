@@ -16,6 +16,7 @@ from codecairn.connection import Connection
 from codecairn.index.activity import Activity
 from codecairn.index.run import Options
 from codecairn.serve import Service
+from codecairn.source.refs import tip_of
 from codecairn.tools import Call, waiting
 from tests.support.doors import Answer, MemoryDoor, line_client, service
 from tests.support.index import PYTHON
@@ -192,6 +193,46 @@ def test_a_moved_ref_that_takes_too_long_answers_as_it_was(
         index._activity = None
     assert found["metadata"]["freshness_status"] == "stale"
     assert "has moved" in found["metadata"]["warnings"][0]
+
+
+def test_a_moved_ref_whose_old_commit_is_pruned_is_compared_as_git_has_it(
+    served: Service, repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = served.projects.current().index
+    repo.git("checkout", "--quiet", "-b", "feature")
+    repo.commit("first try", {"c.py": "def first():\n    pass\n"})
+    index.index(Options(), force=False, cancel=Cancel())
+    index.index(Options(), force=False, cancel=Cancel(), ref=tip_of(index.git, "feature", Cancel()))
+    repo.git("reset", "--quiet", "--hard", "main")
+    repo.commit("second try", {"c.py": "def second():\n    pass\n"})
+    repo.git("reflog", "expire", "--expire=now", "--all")
+    repo.git("gc", "--quiet", "--prune=now")
+    monkeypatch.setattr(waiting, "PATIENCE_S", 0.0)
+    index._activity = Activity(Options(), False, Cancel())
+    door = MemoryDoor(served)
+    try:
+        found = door.call("diff_context", {"base_ref": "main", "head_ref": "feature"}).value
+        live = door.call("diff_context", {"base_ref": "main", "head_ref": "live"})
+    finally:
+        index._activity = None
+    assert [each["symbol"] for each in found["changes"]] == ["second"]
+    assert "is gone from the repository: its callers are not counted yet" in found["metadata"]["warnings"][0]
+    assert _error(live)["code"] == "overlay_not_ready"
+
+
+def test_a_ref_that_is_gone_over_again_answers_at_once_and_has_not_moved(
+    served: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = served.projects.current().index
+    index.index(Options(), force=False, cancel=Cancel())
+    monkeypatch.setattr(waiting, "PATIENCE_S", 0.0)
+    index._activity = Activity(Options(), False, Cancel(), ref=tip_of(index.git, "main", Cancel()))
+    try:
+        found = MemoryDoor(served).call("find_symbol", {"symbol_name": "greet", "ref": "main"}).value
+    finally:
+        index._activity = None
+    assert found["metadata"]["freshness_status"] == "syncing"
+    assert "warnings" not in found["metadata"]
 
 
 def _make_partial(served: Service) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ from codecairn import tools
 from codecairn.config import Settings
 from codecairn.project import Projects
 from codecairn.redact import secret_in
+from codecairn.store import memory
 from codecairn.store.discoveries import Discoveries
 from codecairn.store.memory import Memory
 from tests.registry.samples import assert_conforms
@@ -21,6 +25,7 @@ from tests.support.doors import open_door, service
 from tests.support.memory import HOUSE, TOKENS, refusal, value_of
 from tests.support.repo import Repo
 from tests.support.search import Asking
+from tests.support.wait import eventually
 
 Own = Callable[..., Asking]
 
@@ -230,3 +235,25 @@ def test_a_memory_deleted_under_a_server_keeps_what_is_said_afterwards(tmp_path:
         assert not door.call("remember", {**said, "content": "Said when the folder was gone."}).is_error
     again = Projects(Settings(roots=(repo.path,), data=home)).current()
     assert [row.content for row in again.discoveries.all()] == ["Said when the folder was gone."]
+
+
+def test_a_memory_that_another_program_holds_locked_is_read_and_says_so(
+    own: Own, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = own(HOUSE)
+    remember(asked)
+    monkeypatch.setattr(memory, "_BUSY_MS", 30_000)
+    held = asked.project.memory
+    with closing(sqlite3.connect(held._path, isolation_level=None)) as other, ThreadPoolExecutor() as pool:
+        other.execute("BEGIN EXCLUSIVE")
+        waiting = pool.submit(remember, asked, "Ledgers are closed at midnight, not before.")
+        eventually(lambda: held._lock.locked() or waiting.done())
+        assert kept(asked) == [COOKIES]
+        assert not waiting.done()
+        other.execute("ROLLBACK")
+        assert waiting.result()["action"] == "stored"
+        other.execute("BEGIN EXCLUSIVE")
+        monkeypatch.setattr(memory, "_BUSY_MS", 50)
+        refused = refusal(asked.answer("remember", type="rule", content="Nothing is written while it is locked."))
+    assert "Call again in a moment" in refused["error"]["data"]["remedy"]
+    assert len(kept(asked)) == 2

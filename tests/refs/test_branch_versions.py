@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ from codecairn.store.view import View, open_view
 from codecairn.store.writer import Content, IndexWriter
 from codecairn.words import analyse
 from tests.support.indexes import LastingWorkers, contents, documents, faults, project_index
+from tests.support.refs import Gate
 from tests.support.repo import Repo
 
 FUNCTION = "def {0}(item):\n    lot = item.{0}\n    return lot * 2\n"
@@ -164,3 +165,16 @@ def test_a_version_loads_as_it_was_written(text: str, path: str, tmp_path_factor
     IndexWriter(store).insert(Content([version]))
     assert contents(store.load(version.id)) == contents(version)
     store.close()
+
+
+def test_names_of_another_branch_crowd_out_no_near_name(tmp_path: Path, opened: Callable[[Repo], Gate]) -> None:
+    repo = Repo.create(tmp_path / "repo")
+    repo.commit("start", {"a.py": "def ledger_of_all_things():\n    return 1\n"})
+    repo.git("checkout", "--quiet", "-b", "feature")
+    repo.commit("many", {"b.py": "".join(f"def ledger_{each:02}():\n    return 1\n\n\n" for each in range(60))})
+    repo.git("checkout", "--quiet", "main")
+    asked = opened(repo).asking
+    assert not asked.answer("index_codebase", path=str(repo.path), ref="feature").is_error
+    assert len(asked.answer("find_symbol", symbol_name="ledger", ref="feature", limit=50).value["symbols"]) == 40
+    found = asked.answer("find_symbol", symbol_name="ledger", ref="main").value
+    assert [each["name"] for each in found["symbols"]] == ["ledger_of_all_things"]

@@ -24,6 +24,7 @@ def main() -> int:
     parser.add_argument("--commits", type=int, default=60)
     parser.add_argument("--refs", type=int, default=5)
     parser.add_argument("--per-tool", type=int, default=8)
+    parser.add_argument("--patience", type=float, default=120, help="seconds after which a call counts as unanswered")
     parser.add_argument("--place", type=Path, help="a new folder for everything; kept")
     given = parser.parse_args()
     if hasattr(signal, "SIGUSR1"):
@@ -32,7 +33,8 @@ def main() -> int:
     place.mkdir(parents=True, exist_ok=True)
     plan = Plan(
         calls=given.calls, seed=given.seed, files=given.files, commits=given.commits, refs=given.refs,
-        per_tool=given.per_tool, repository=given.repository, measure_every=max(1, min(1000, given.calls // 10)),
+        per_tool=given.per_tool, repository=given.repository, patience_s=given.patience,
+        measure_every=max(1, min(1000, given.calls // 10)),
     )  # fmt: skip
     with trial_in(place, plan) as trial:
         result = trial.run()

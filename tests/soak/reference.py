@@ -7,6 +7,7 @@ served answer may differ, with the reason; `shared_results` is held of tools who
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -38,6 +39,10 @@ MASKED_AT = {
     ("search_code", "message"): "says how long it took",
     ("metadata", "ref"): "a commit is answered under the name it was indexed by, `main` in the clone",
 }
+_NOT_YET = ("Not indexed", "being indexed")
+_UNREADY = ("overlay_not_ready", "index_in_progress", "index_not_ready", "-32002", "-32003")
+_SLOWEST_S = 120.0
+"""For a commit that a question of the truth itself has indexed."""
 _TRIES = 12
 _WEIGHED = 40
 """Fewer chunks than are weighed of any part of a project: tests and documents have a share of their own."""
@@ -71,7 +76,10 @@ class Reference:
         """Each call is the first of a connection of its own: nothing but the file read before it bears on it."""
         door = MemoryDoor(self._service, fitted=True)
         assert not door.call("read_file", {"path": self._lobby}).is_error, self._lobby
-        return door.call(asked.tool, asked.on(self.root))
+        until = time.monotonic() + _SLOWEST_S
+        while is_unready(answer := door.call(asked.tool, asked.on(self.root))) and time.monotonic() < until:
+            time.sleep(0.05)
+        return answer
 
     def pages(self, asked: Asked, most: int) -> list[Answer]:
         pages = [self.ask(asked)]
@@ -125,6 +133,14 @@ def comparable(asked: Asked, answer: Answer, root: Path) -> Any:
     if answer.is_error:
         return {"error": error_code(answer)}
     return _masked(asked.tool, answer.value, str(root))
+
+
+def is_unready(answer: Answer) -> bool:
+    """Whether an answer says that the ref is not indexed at this moment."""
+    if not answer.is_error:
+        warnings = (answer.value.get("metadata") or {}).get("warnings", [])
+        return any(words in each for each in warnings for words in _NOT_YET)
+    return error_code(answer) in _UNREADY or any(words in answer.text for words in _NOT_YET)
 
 
 def error_code(answer: Answer) -> str:

@@ -44,6 +44,8 @@ class Result:
     calls: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
     judged: Counter[str] = field(default_factory=Counter)
+    slowest: dict[str, float] = field(default_factory=dict)
+    """Seconds, by tool."""
     unanswered: list[str] = field(default_factory=list)
     wrong: list[dict[str, Any]] = field(default_factory=list)
     deaths: list[str] = field(default_factory=list)

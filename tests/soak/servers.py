@@ -90,10 +90,10 @@ class Server:
         try:
             self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
             return future.result(self.patience_s)
+        except NoAnswerInTime as error:  # an OSError, too
+            raise NoAnswer(f"{self.name}: {method}") from error
         except OSError as error:
             raise Died(self.name) from error
-        except NoAnswerInTime as error:
-            raise NoAnswer(f"{self.name}: {method}") from error
         finally:
             waiting.pop(number, None)
 

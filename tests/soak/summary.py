@@ -18,6 +18,7 @@ def summary(result: Result) -> str:
         _table("calls", result.calls),
         _table("errors", result.errors),
         _table("judged", result.judged),
+        "slowest (s): " + ", ".join(f"{name} {seconds:.1f}" for name, seconds in _slowest(result)),
         _table("storm", result.storm),
         _table("writer", result.writer),
         *(_memory(name, readings) for name, readings in result.memory.items()),
@@ -28,6 +29,10 @@ def summary(result: Result) -> str:
         *(f"WRONG {json.dumps(each, default=str)[:1000]}" for each in result.wrong[:20]),
     ]
     return "\n".join(parts)
+
+
+def _slowest(result: Result) -> list[tuple[str, float]]:
+    return sorted(result.slowest.items(), key=lambda each: -each[1])[:8]
 
 
 def _table(title: str, counts: Counter[str]) -> str:

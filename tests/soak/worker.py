@@ -13,7 +13,16 @@ import jsonschema
 from codecairn import tools
 from tests.soak.calls import INVALID, MINGLED, RANKED
 from tests.soak.ledger import markers_of
-from tests.soak.reference import ROOT, Asked, comparable, cursor_of, differences, error_code, shared_results
+from tests.soak.reference import (
+    ROOT,
+    Asked,
+    comparable,
+    cursor_of,
+    differences,
+    error_code,
+    is_unready,
+    shared_results,
+)
 from tests.soak.result import Known
 from tests.soak.servers import Died, NoAnswer, Server
 from tests.support.doors import Answer
@@ -24,8 +33,6 @@ if TYPE_CHECKING:
 TOOLS = tools.standard().tools
 ENTRIES = [*TOOLS, "resource", "prompt"]
 _SCHEMA_SHARE, _INVALID_SHARE, _FIXED_SHARE = 0.05, 0.06, 0.6
-_NOT_YET = ("Not indexed", "being indexed")
-_UNREADY = ("overlay_not_ready", "index_in_progress", "index_not_ready", "-32002", "-32003")
 
 
 class Worker:
@@ -75,10 +82,13 @@ class Worker:
 
     def _ask(self, number: int, asked: Asked) -> Answer:
         self._result.calls[asked.tool] += 1
+        began = time.monotonic()
         try:
             answer = self._server.call(asked.tool, asked.on(self._root))
         except NoAnswer as error:
             raise NoAnswer(f"{error} {asked}") from error
+        slowest = self._result.slowest
+        slowest[asked.tool] = max(slowest.get(asked.tool, 0.0), time.monotonic() - began)
         self._check_form(number, asked, answer)
         return answer
 
@@ -122,7 +132,7 @@ class Worker:
 
     def compare(self, known: Known, page: int, answer: Answer, when: str, number: int = 0) -> bool:
         """Whether the answer was compared and is right."""
-        if _is_unready(answer):
+        if is_unready(answer):
             self._result.judged["not compared: not indexed"] += 1
             return False
         if _is_refusal(answer):
@@ -310,14 +320,6 @@ def _marker_of(asked: Asked) -> str | None:
 
 def _is_refusal(answer: Answer) -> bool:
     return answer.is_error and ("retryAfter" in answer.text or "retryAfter" in json.dumps(answer.value))
-
-
-def _is_unready(answer: Answer) -> bool:
-    """Whether an answer says that the ref is not indexed at this moment."""
-    if not answer.is_error:
-        warnings = (answer.value.get("metadata") or {}).get("warnings", [])
-        return any(words in each for each in warnings for words in _NOT_YET)
-    return error_code(answer) in _UNREADY or any(words in answer.text for words in _NOT_YET)
 
 
 def _is_content(value: dict[str, Any], content: bytes | None) -> bool:

@@ -28,6 +28,7 @@ def command(tool: str, arguments: str, roots: tuple[str, ...], structured: bool)
     from codecairn import tools
     from codecairn.connection import Connection
     from codecairn.project import Projects
+    from codecairn.reading.code import code_text
 
     logs.configure("warning", "text")
     registry = tools.standard()
@@ -46,7 +47,7 @@ def command(tool: str, arguments: str, roots: tuple[str, ...], structured: bool)
     if structured:
         show_json(reply.value)
     else:
-        click.echo(reply.text)
+        click.echo(code_text(reply.text) if sys.stdout.isatty() else reply.text)
     sys.exit(0 if reply.error is None else 1)
 
 

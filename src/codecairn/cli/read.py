@@ -11,6 +11,8 @@ import click
 
 from codecairn.cli.show import show_json, show_warnings
 from codecairn.cli.tool_call import bring_up, call_tool, project_around, tool_options
+from codecairn.reading.code import code_line
+from codecairn.text import one_line
 
 
 @click.command(
@@ -68,14 +70,14 @@ def _print(answer: dict[str, Any]) -> None:
         file.get("encoding"),
         about.get("commit", "")[:12],
     ]
-    click.echo(f"{click.style(file['path'], bold=True)}  {', '.join(filter(None, said))}")
+    click.echo(f"{click.style(one_line(file['path']), bold=True)}  {', '.join(filter(None, said))}")
     lines = file["content"].split("\n")
     for number, line in enumerate(lines if lines[-1] else lines[:-1], file.get("startLine", 1)):
-        click.echo(f"{click.style(format(number, '>6'), dim=True)}  {line.removesuffix(chr(13))}")
+        click.echo(f"{click.style(format(number, '>6'), dim=True)}  {code_line(line)}")
     for each in answer["dependencies"]:
         why = f"  {each['omitted']}" if "omitted" in each else f"  {each['content'].count(chr(10))} lines"
-        click.echo(f"{click.style('imports', dim=True)}  {click.style(each['path'], fg='cyan')}{why}")
+        click.echo(f"{click.style('imports', dim=True)}  {click.style(one_line(each['path']), fg='cyan')}{why}")
     for name in ("external", "unresolved"):
         if answer.get(name):
-            click.echo(f"{click.style(name, dim=True)}  {', '.join(answer[name])}")
+            click.echo(f"{click.style(name, dim=True)}  {one_line(', '.join(answer[name]))}")
     show_warnings(about)

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from codecairn.reading import InkRole, PrintContext, Printer
+from codecairn.text import one_line
 
 _WHOLE = 1 << 30
 """Characters: a terminal scrolls, so nothing is cut that was asked for."""
@@ -32,7 +33,7 @@ def show_json(value: Any) -> None:
 
 def show_warnings(metadata: Mapping[str, Any]) -> None:
     for warning in metadata.get("warnings", ()):
-        click.echo(f"warning: {warning}", err=True)
+        click.echo(f"warning: {one_line(warning)}", err=True)
 
 
 def paint(text: str, role: InkRole) -> str:

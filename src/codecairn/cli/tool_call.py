@@ -73,7 +73,9 @@ def translate_errors(into: type[click.ClickException] = click.ClickException) ->
     try:
         yield
     except CairnError as error:
-        raise into(_sentence(error)) from error
+        from codecairn.reading.code import code_text
+
+        raise into(code_text(_sentence(error))) from error
 
 
 def _sentence(error: CairnError) -> str:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from codecairn.cancel import Cancel
 from codecairn.diff.similarity import Bag, Evidence, overlap, score
-from codecairn.diff.symbol_tokens import SymbolTokens, is_copy
+from codecairn.diff.symbol_tokens import SymbolTokens, TokenTable, is_copy
 from codecairn.diff.values import SymbolPlace, VersionChange
 from codecairn.parse.kinds import CALLABLE, HOLDERS, TYPES
 from codecairn.store.file_version import SymbolRow
@@ -81,10 +81,10 @@ class Side:
 
 
 class Matching:
-    def __init__(self, changes: list[VersionChange], cancel: Cancel) -> None:
+    def __init__(self, changes: list[VersionChange], tokens: TokenTable, cancel: Cancel) -> None:
         self._cancel = cancel
-        self.old = Side([SymbolTokens(each.before) if each.before else None for each in changes], cancel)
-        self.new = Side([SymbolTokens(each.after) if each.after else None for each in changes], cancel)
+        self.old = Side([tokens.of(each.before) if each.before else None for each in changes], cancel)
+        self.new = Side([tokens.of(each.after) if each.after else None for each in changes], cancel)
         self.found: dict[Id, Id] = {}
         """By the old one."""
         for file in range(len(changes)):

@@ -13,7 +13,7 @@ from functools import partial
 
 from codecairn.cancel import Cancel
 from codecairn.diff.matching import Id, Matching
-from codecairn.diff.symbol_tokens import Event, SymbolTokens, are_alike, is_copy
+from codecairn.diff.symbol_tokens import Event, SymbolTokens, TokenTable, are_alike, is_copy
 from codecairn.diff.values import Difference, SymbolChange, SymbolPlace, VersionChange
 from codecairn.store.file_version import SymbolRow
 
@@ -21,29 +21,33 @@ _SEPARATORS = frozenset({",", ";"})
 """Tokens that stand between members, and come and go with them."""
 
 
-def symbol_changes(files: Sequence[VersionChange], cancel: Cancel) -> list[SymbolChange]:
-    """In the order of files and of lines, as a reader goes through them; what is gone comes where it was."""
-    matching = Matching(list(files), cancel)
+def symbol_changes(
+    files: Sequence[VersionChange], cancel: Cancel, tokens: TokenTable | None = None
+) -> list[SymbolChange]:
+    """In the order of files and of lines, as a reader goes through them; what is gone comes where it was. The changes
+    keep the table, and read from it what they are asked later."""
+    tokens = tokens or TokenTable()
+    matching = Matching(list(files), tokens, cancel)
     cancel.check()
-    rows = [change for pair in matching.found.items() if (change := _modification(matching, *pair)) is not None]
+    pairs = matching.found.items()
+    rows = [change for pair in pairs if (change := _modification(matching, tokens, *pair)) is not None]
     rows += [SymbolChange("deleted", matching.old.place(id_), None) for id_ in matching.old.free]
     rows += [SymbolChange("added", None, matching.new.place(id_)) for id_ in matching.new.free]
     return sorted(rows, key=lambda each: (each.path, *each.place.lines, each.change_type, each.place.number))
 
 
-def _modification(matching: Matching, old: Id, new: Id) -> SymbolChange | None:
-    before, after = matching.old.reading(old), matching.new.reading(new)
+def _modification(matching: Matching, tokens: TokenTable, old: Id, new: Id) -> SymbolChange | None:
     was, is_, pair = matching.old.row(old), matching.new.row(new), (matching.old.place(old), matching.new.place(new))
     moved = _old_place(*pair)
     renamed = was.name if was.name != is_.name else None
     if (was.content_hash, was.kind, moved, renamed) == (is_.content_hash, is_.kind, None, None):
         return None
-    look = partial(_difference, before, old.number, after, new.number)
-    return SymbolChange("modified", *pair, moved, renamed, look)
+    return SymbolChange("modified", *pair, moved, renamed, partial(_difference, tokens, *pair))
 
 
-def _difference(before: SymbolTokens, old: int, after: SymbolTokens, new: int) -> Difference:
-    was, is_ = before.version.symbols[old], after.version.symbols[new]
+def _difference(tokens: TokenTable, base: SymbolPlace, head: SymbolPlace) -> Difference:
+    before, old, after, new = tokens.of(base.version), base.number, tokens.of(head.version), head.number
+    was, is_ = base.symbol, head.symbol
     if was.content_hash == is_.content_hash:
         return Difference()
     if is_copy(before, old, after, new):

@@ -9,8 +9,11 @@ A symbol that holds others is told by what is its own and by references to their
 from __future__ import annotations
 
 import re
+import threading
 from bisect import bisect_right
+from collections import OrderedDict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache, cached_property
 from itertools import accumulate
 from typing import Any
@@ -31,6 +34,8 @@ _SECONDS = 2.0
 _SMALL = 32_000
 """Bytes. A shorter text is parsed at once, as it is when it is indexed."""
 _WORDS = re.compile(rb"\w+|[^\w\s]")
+_TREES = 2
+"""Both sides of a file: symbols are read file by file."""
 _MOST_EDGES = 60
 """Places on one line at which a symbol is looked for: more stand only on lines that nobody wrote."""
 _OPEN, _CLOSE, _NAME = "\0(", "\0)", "\0name"
@@ -39,9 +44,39 @@ _ATOMIC = re.compile(r"string|char|rune|heredoc|template_literal|regex|quasi|sig
 """Types of nodes whose inner white space is content."""
 
 
+class _Trees:
+    """The syntax trees of the versions that were read last: a tree takes fifty times the memory of its text."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[int, tuple[Version, Any]] = OrderedDict()
+        self._slow: dict[int, Version] = {}
+        self._lock = threading.Lock()
+
+    def of(self, version: Version, language: Language) -> Any:
+        key = id(version)
+        with self._lock:
+            if key in self._kept or key in self._slow:
+                return self._kept[key][1] if key in self._kept else None
+        root = self._parse(version, language)
+        with self._lock:
+            self._kept[key] = (version, root)
+            while len(self._kept) > _TREES:
+                self._kept.popitem(last=False)
+        return root
+
+    def _parse(self, version: Version, language: Language) -> Any:
+        try:
+            seconds = _SECONDS if len(version.text) > _SMALL else None
+            return Deadline(seconds).parse(language.parser(), language.readable(version.text))
+        except SlowParse:
+            self._slow[id(version)] = version
+            return None
+
+
 class SymbolTokens:
-    def __init__(self, version: Version) -> None:
+    def __init__(self, version: Version, trees: _Trees) -> None:
         self.version = version
+        self._trees = trees
         self._source = version.text
         self._own: dict[int, list[Event]] = {}
         self._words: dict[int, list[str]] = {}
@@ -50,16 +85,9 @@ class SymbolTokens:
     def _language(self) -> Language | None:
         return languages().get(self.version.language)
 
-    @cached_property
     def _root(self) -> Any:
-        """The syntax tree; None where there is no grammar, or it takes too long."""
-        if self._language is None:
-            return None
-        try:
-            seconds = _SECONDS if len(self._source) > _SMALL else None
-            return Deadline(seconds).parse(self._language.parser(), self._language.readable(self._source))
-        except SlowParse:
-            return None
+        """The root of the syntax tree; None where there is no grammar, or it takes too long."""
+        return self._trees.of(self.version, self._language) if self._language is not None else None
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -161,13 +189,14 @@ class SymbolTokens:
 
     def _events(self, number: int) -> Iterator[Event]:
         start, end = self.spans[number]
-        if self._root is None:
+        root = self._root()
+        if root is None:
             yield self._source[start:end].decode("utf-8", "replace")
             return
         inner, comments = self.inside(number), self._language.data.comments if self._language else frozenset()
         starts = [self.spans[each][0] for each in inner]
         at = start
-        waiting: list[Any] = [self._root.descendant_for_byte_range(start, end) or self._root]
+        waiting: list[Any] = [root.descendant_for_byte_range(start, end) or root]
         while waiting:
             node = waiting.pop()
             if node is None:
@@ -206,6 +235,28 @@ class SymbolTokens:
 @cache
 def _is_atomic(type_: str) -> bool:
     return _ATOMIC.search(type_) is not None
+
+
+class TokenTable:
+    """The tokens of versions, each read once until all are forgotten: they take twenty times the memory of a text."""
+
+    def __init__(self) -> None:
+        self._read: dict[int, SymbolTokens] = {}
+        self._trees = _Trees()
+
+    def of(self, version: Version) -> SymbolTokens:
+        read = self._read  # another thread may forget it
+        if id(version) not in read:
+            read[id(version)] = SymbolTokens(version, self._trees)
+        return read[id(version)]
+
+    @contextmanager
+    def forgetting(self) -> Iterator[None]:
+        """Forget everything at the end of a block."""
+        try:
+            yield
+        finally:
+            self._read, self._trees = {}, _Trees()
 
 
 def is_copy(before: SymbolTokens, old: int, after: SymbolTokens, new: int) -> bool:

@@ -11,6 +11,7 @@ Places are asked for with every line cut to nothing, so that a line of 100 MB co
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from tempfile import TemporaryFile
 
 from codecairn import config
 from codecairn.cache import Cache
-from codecairn.errors import CairnError, InvalidPattern
+from codecairn.errors import CairnError, InvalidPattern, TooManyFiles
 from codecairn.file_roles import UNSEARCHED_FOLDERS
 from codecairn.files.grep import MatchPlace, Query, Tally, Time
 from codecairn.paths import BLOCKED_NAMES, BLOCKED_PATTERNS, Guard, has_control
@@ -136,6 +137,8 @@ class Ripgrep:
                     environment=config.child_environment(), timeout=time.left, cancel=time.cancel, partial=True,
                 )  # fmt: skip
         except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                raise TooManyFiles("ripgrep could not be started: too many files are open") from error
             raise CairnError(f"ripgrep could not be started: {error.strerror or error}") from error
 
 

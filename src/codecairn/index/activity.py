@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from codecairn.cancel import Cancel
@@ -35,3 +37,24 @@ class Activity:
 
     def note_progress(self, done: int, total: int, said: str) -> None:
         self.done, self.total, self.said = done, total, said
+
+
+class Claims:
+    """Explicit calls that wait for their turn. The server's own runs give way to them: a storm of edits has no end."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._lock = threading.Lock()
+
+    def __bool__(self) -> bool:
+        return self._count > 0
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        with self._lock:
+            self._count += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._count -= 1

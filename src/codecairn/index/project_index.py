@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from codecairn.cancel import Cancel
 from codecairn.config import Embeddings
-from codecairn.errors import Busy, CairnError, Cancelled, IndexIncompatible
-from codecairn.index.activity import Activity
+from codecairn.errors import Busy, CairnError, Cancelled, IndexIncompatible, TimedOut, TooManyFiles
+from codecairn.index.activity import Activity, Claims
 from codecairn.index.damage import Damage
 from codecairn.index.run import Importers, Options, Progress, Report, Run, Source, Target, ignore_progress
 from codecairn.paths import Guard
@@ -70,6 +70,7 @@ class ProjectIndex:
         self._lock = threading.RLock()
         self._opened: OpenIndex | None = None
         self._activity: Activity | None = None
+        self._claims = Claims()
         self._reaper: threading.Timer | None = None
         self._keeper: Keeper | None = None
         self.damage = Damage(guard.blocks, self._mend)
@@ -85,6 +86,8 @@ class ProjectIndex:
     def folder(self) -> Path:
         try:
             git_dir = self.git.layout(Cancel()).git_dir
+        except (TooManyFiles, TimedOut):  # of a moment, and the folder is kept for good
+            raise
         except CairnError:
             git_dir = None
         return folders.index_folder(self._home(), self.root, git_dir)
@@ -206,17 +209,18 @@ class ProjectIndex:
         if self.preparation is not None:
             self.preparation.finish()
         asked = Activity(options, True, cancel, ref=ref, force=force)
-        while (under_way := self._begin(asked)) is not asked:
-            if under_way.explicit:
-                counts = {"done": under_way.done, "total": under_way.total}
-                raise Busy("This project is being indexed", pid=os.getpid(), progress=counts)
-            is_alike = under_way.is_whole and ref is None
-            is_superseded = is_alike and (force or under_way.options != options)
-            if is_superseded:
-                under_way.cancel.set()
-            report = self._join(under_way, cancel, progress if is_alike else ignore_progress)
-            if report is not None and is_alike and not is_superseded:
-                return report
+        with self._claims.waiting():
+            while (under_way := self._begin(asked)) is not asked:
+                if under_way.explicit:
+                    counts = {"done": under_way.done, "total": under_way.total}
+                    raise Busy("This project is being indexed", pid=os.getpid(), progress=counts)
+                is_alike = under_way.is_whole and ref is None
+                is_superseded = is_alike and (force or under_way.options != options)
+                if is_superseded:
+                    under_way.cancel.set()
+                report = self._join(under_way, cancel, progress if is_alike else ignore_progress)
+                if report is not None and is_alike and not is_superseded:
+                    return report
         return self._perform(asked, _PATIENCE_S, progress)
 
     def _begin(self, asked: Activity) -> Activity:
@@ -235,14 +239,14 @@ class ProjectIndex:
 
     def update(self, paths: set[str] | None, *, patience: float = _BACKGROUND_PATIENCE_S) -> Report | None:
         """A run of the server's own, with the options of the last: of everything, or of some paths. None where another
-        one is under way."""
+        one is under way or waits to be."""
         if self.preparation is not None:
             self.preparation.finish()
         options, is_whole = self._last_options()
         asked = Activity(options, False, Cancel(), paths=paths if is_whole else None)
         if asked.paths is not None and not asked.paths:
             return Report()
-        return self._perform(asked, patience) if self._begin(asked) is asked else None
+        return self._perform(asked, patience) if not self._claims and self._begin(asked) is asked else None
 
     def _last_options(self) -> tuple[Options, bool]:
         """How the checkout was last indexed, and whether it ever was to the end."""

@@ -20,6 +20,8 @@ Match = Literal["exact", "other_case", "inherited", "near"]
 Located = tuple[FileRow, SymbolRow]
 
 _NEAR_NAMES = 40
+_MOST_LOOKED_UP = 400
+"""Names: the index has those of every branch, and of what is not visible here none counts among the near ones."""
 
 
 class Named(Struct, frozen=True):
@@ -59,14 +61,26 @@ def find_exact(lookup: Callable[[str], Iterable[Located]], given: str) -> list[L
     return list(found.values())
 
 
-def near_names(view: View, given: str, most: int = _NEAR_NAMES) -> list[str]:
+def _near_names(view: View, given: str) -> list[str]:
     """Names close to one that is none, the closest first: it with a part more or less, or a letter wrong; those that
-    match it, where it has a `*`."""
+    match it, where it has a `*`. Some may be names of other branches alone."""
     name = longest_reading(given).name.strip(SIGILS)
     wanted = name.casefold()
     if "*" in wanted:
-        return sorted((each for each in view.names() if fnmatchcase(each.casefold(), wanted)), key=_by_length)[:most]
-    return nearest_names(name, view.names(), most)
+        matching = (each for each in view.names() if fnmatchcase(each.casefold(), wanted))
+        return sorted(matching, key=_by_length)[:_MOST_LOOKED_UP]
+    return nearest_names(name, view.names(), _MOST_LOOKED_UP)
+
+
+def _symbols_of_near_names(view: View, given: str) -> Iterator[tuple[int, Located]]:
+    """The symbols of the closest names that are visible, each with the place of its name among them."""
+    order = 0
+    for name in _near_names(view, given):
+        spelled = [each for each in view.symbols_named(name) if each[1].name == name]
+        yield from ((order, each) for each in spelled)
+        order += bool(spelled)
+        if order == _NEAR_NAMES:
+            return
 
 
 def _by_length(name: str) -> tuple[int, str]:
@@ -130,10 +144,8 @@ def _near(view: View, given: str, filters: Filters) -> list[Named]:
     """Symbols of the near names; first those that stand where they were looked for."""
     around = longest_reading(given).around
     found: list[tuple[tuple[object, ...], Named]] = []
-    for order, name in enumerate(near_names(view, given)):
-        for file, symbol in view.symbols_named(name):
-            if symbol.name == name and filters.keep(file, symbol):
-                agreeing = _match(file, symbol, NameReading(around, ""))[1]
-                named = Named(file, symbol, "near")
-                found.append(((-agreeing, order, *worth(named.file, named.symbol)), named))
+    for order, (file, symbol) in _symbols_of_near_names(view, given):
+        if filters.keep(file, symbol):
+            agreeing = _match(file, symbol, NameReading(around, ""))[1]
+            found.append(((-agreeing, order, *worth(file, symbol)), Named(file, symbol, "near")))
     return [named for _, named in sorted(found, key=lambda each: each[0])]

@@ -33,7 +33,7 @@ from msgspec import Struct
 from codecairn import config
 from codecairn.cache import Cache
 from codecairn.cancel import Cancel
-from codecairn.errors import CairnError, InvalidInput, NotARepository, RefNotFound, RepositoryDenied
+from codecairn.errors import CairnError, InvalidInput, NotARepository, RefNotFound, RepositoryDenied, TooManyFiles
 from codecairn.paths import has_control, printable
 from codecairn.source import process
 from codecairn.source.commit_graph import CommitGraph
@@ -171,6 +171,8 @@ class Git:
     def _not_started(self, error: OSError) -> CairnError:
         if error.errno == errno.E2BIG:
             return InvalidInput("An argument is too long for git", reason="too long")
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            return TooManyFiles("git could not be started: too many files are open")
         if isinstance(error, PermissionError):
             return RepositoryDenied("Cannot access git repository")
         if not self.root.is_dir():

@@ -22,6 +22,9 @@ from codecairn.store.schema import SCHEMA, SEALED, TABLES
 msgspec.json.Decoder(FileVersion)  # takes the type apart here and now: two threads that did so at once would crash
 _BUSY_S = 10.0
 _MOST_IDLE = 4
+_READER_CACHE, _WRITER_CACHE = "PRAGMA cache_size = -1024", "PRAGMA cache_size = -4096"
+"""kB of pages. The system has read pages at hand as well; those of a connection go with each edit, and their 4 kB each
+leave holes that the allocator cannot give back. Changed ones that find no room are written twice."""
 
 
 class Entry(NamedTuple):
@@ -82,9 +85,13 @@ class IndexStore:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction of the one writer."""
         with self.translating(), self._connection() as database:
-            database.execute("BEGIN IMMEDIATE")
-            yield database
-            database.execute("COMMIT")
+            database.execute(_WRITER_CACHE)
+            try:
+                database.execute("BEGIN IMMEDIATE")
+                yield database
+                database.execute("COMMIT")
+            finally:
+                database.execute(_READER_CACHE)
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
@@ -112,7 +119,7 @@ class IndexStore:
         database = sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
         # A generation that was published stays published, power cut or not: the lexical index relies on it.
         database.execute("PRAGMA synchronous = FULL")
-        database.execute("PRAGMA cache_size = -4096")
+        database.execute(_READER_CACHE)
         return database
 
     def find_damage(self) -> list[int]:

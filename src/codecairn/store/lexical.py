@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from codecairn.errors import Busy, CairnError, IndexIncompatible
+from codecairn.errors import Busy, CairnError, IndexIncompatible, TooManyFiles
 from codecairn.file_roles import is_product
 from codecairn.store.file_version import FileVersion, unpack_lines
 from codecairn.store.tantivy_checksums import Footers
@@ -213,6 +213,8 @@ def _trouble(folder: Path, error: Exception) -> CairnError:
     said = str(error)
     if "No space left" in said or "StorageFull" in said or (_HIDDEN_REASON in said and _is_nearly_full(folder)):
         return CairnError(f"The index cannot be written: {said}", remedy=f"Free space on the disk of {folder}.")
+    if "Too many open files" in said:
+        return TooManyFiles(f"The index cannot be read: {one_line(said, _LONGEST_REASON)}")
     if "PermissionDenied" in said or "Permission denied" in said or "Read-only" in said:
         return CairnError(
             f"The index cannot be used: {said}",

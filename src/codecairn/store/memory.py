@@ -25,6 +25,9 @@ from pathlib import Path
 from codecairn.errors import CairnError
 
 _BUSY_MS = 10_000
+_GLANCE_S = 0.01
+NOTE_PATIENCE_S = 2.0
+"""For what is noted beside a call: rather lost than waited for."""
 
 
 Connection = sqlite3.Connection
@@ -164,7 +167,7 @@ class Memory:
             "INSERT INTO shown (id, count, last_used) VALUES (?, 1, ?) "
             "ON CONFLICT (id) DO UPDATE SET count = count + 1, last_used = max(last_used, excluded.last_used)"
         )
-        with self.writing() as database:
+        with self.writing(NOTE_PATIENCE_S) as database:
             database.executemany(statement, [(each, now) for each in identities])
             self._seen = None
 
@@ -175,22 +178,32 @@ class Memory:
             yield self._current()
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """The database to change: all that is done inside holds, or none of it."""
-        with self.reading() as database:
-            database.execute("BEGIN IMMEDIATE")
-            is_done = False
-            try:
-                yield database
-                is_done = True
-            finally:
-                database.execute("COMMIT" if is_done else "ROLLBACK")
+    def writing(self, patience_s: float | None = None) -> Iterator[sqlite3.Connection]:
+        """The database to change: all that is done inside holds, or none of it. While another process writes, this
+        one's readers need not wait, too."""
+        deadline = time.monotonic() + (_BUSY_MS / 1000 if patience_s is None else patience_s)
+        while True:
+            with self.reading() as database:
+                if _begin_writing(database, is_last=time.monotonic() >= deadline):
+                    is_done = False
+                    try:
+                        yield database
+                        is_done = True
+                    finally:
+                        database.execute("COMMIT" if is_done else "ROLLBACK")
+                    return
+            time.sleep(_GLANCE_S)
 
     @contextmanager
     def _translating(self) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
+            if isinstance(error, sqlite3.OperationalError) and _is_busy(error):
+                raise CairnError(
+                    f"Another program writes the memory of this project and does not end: {error}",
+                    remedy=f"Call again in a moment, or see which program has {self._path} open.",
+                ) from error
             ways = "restore it from a backup, free the disk, or move it aside to start afresh"
             raise CairnError(
                 f"The memory of this project cannot be used: {error}", remedy=f"Look at {self._path}: {ways}."
@@ -210,6 +223,25 @@ def _counts(database: sqlite3.Connection, table: str) -> dict[str, Usage]:
     return {identity: Usage(count, last) for identity, count, last in rows}
 
 
+def _is_busy(error: sqlite3.OperationalError) -> bool:
+    """Whether another process has the database, for whatever of the reasons that SQLite tells apart."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+
+
+def _begin_writing(database: sqlite3.Connection, *, is_last: bool) -> bool:
+    """Begin a transaction at once; False where another process has one. The last try raises then."""
+    database.execute("PRAGMA busy_timeout = 0")
+    try:
+        database.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if is_last or not _is_busy(error):
+            raise
+        return False
+    finally:
+        database.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
+    return True
+
+
 def _prepare(database: sqlite3.Connection) -> None:
     """Bring the file up to date; one that is so already is not written to, and may be read-only."""
     database.execute("PRAGMA synchronous = NORMAL")
@@ -225,7 +257,7 @@ def _enter_wal_mode(database: sqlite3.Connection) -> None:
         try:
             database.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+            if not _is_busy(error) or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
         else:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from codecairn.store.memory import Memory
+from codecairn.store.memory import NOTE_PATIENCE_S, Memory
 
 DAY_S = 86_400.0
 WEEK_S = 7 * DAY_S
@@ -48,7 +48,7 @@ class SessionStore:
         self._memory = memory
 
     def save(self, rows: Iterable[SessionRow], accesses: Iterable[Access], now: float) -> None:
-        with self._memory.writing() as database:
+        with self._memory.writing(NOTE_PATIENCE_S) as database:
             database.executemany("INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?)", map(_values, rows))
             database.executemany("INSERT INTO access VALUES (?, ?, ?, ?)", accesses)
             database.execute("DELETE FROM access WHERE at < ?", (now - _KEPT_S,))

@@ -22,6 +22,8 @@ from codecairn.clock import iso_seconds
 from codecairn.errors import Busy, CairnError
 
 _GLANCE_S = 0.02
+_TURN_S = 0.03
+"""For so long after one run the next of the same process leaves the lock to others, who look for it once a glance."""
 _HEAD = 1 << 20
 """Windows locks bytes, and what is locked cannot be read: the byte that is locked lies far behind the text."""
 
@@ -43,6 +45,7 @@ class WriterLock:
         self._path = path
         self._file: int | None = None
         self._thread = threading.Lock()
+        self._released = 0.0
 
     @contextmanager
     def hold(self, doing: str, *, patience: float) -> Iterator[None]:
@@ -58,6 +61,8 @@ class WriterLock:
     def holding(self, doing: str, *, patience: float = 0.0) -> Iterator[bool]:
         """Yields True if the lock was acquired; waits for it as long as `patience` says."""
         deadline = time.monotonic() + patience
+        if patience:
+            time.sleep(max(0.0, self._released + _TURN_S - time.monotonic()))
         while not self._acquire(doing):
             if time.monotonic() >= deadline:
                 yield False
@@ -114,7 +119,7 @@ class WriterLock:
     def _release(self) -> None:
         if self._file is not None:
             os.close(self._file)
-        self._file = None
+        self._file, self._released = None, time.monotonic()
         self._thread.release()
 
 

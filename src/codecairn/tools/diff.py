@@ -15,6 +15,7 @@ from codecairn.cancel import Cancel
 from codecairn.diff.changed_files import MISSING, ChangedFiles, Comparison
 from codecairn.diff.hunks import hunk_lines
 from codecairn.diff.symbol_changes import symbol_changes
+from codecairn.diff.symbol_tokens import TokenTable
 from codecairn.diff.values import ChangeType, FileStatus, SymbolChange, SymbolPlace
 from codecairn.diff.values import VersionChange as Compared
 from codecairn.errors import MergeBaseFailed, OverlayNotReady, RefNotFound
@@ -22,11 +23,12 @@ from codecairn.index.status import LIVE, IndexStatus
 from codecairn.names.filters import Filters, check_path
 from codecairn.names.kinds import SHORT_KINDS
 from codecairn.names.qualified import qualified_name
+from codecairn.paths import printable
 from codecairn.project import Project
 from codecairn.reading.changes import print_changes
 from codecairn.resolve.identity import stable_id, symbol_id
 from codecairn.source.merge_base import Parting, parting
-from codecairn.source.refs import default_branch, tip_of
+from codecairn.source.refs import default_branch, has_commit, tip_of
 from codecairn.store.database import IndexStore
 from codecairn.store.layers import Layer
 from codecairn.store.view import FileRow
@@ -133,45 +135,44 @@ def diff_context(
     head = _side(call, project, asked, patience)
     parted = _parting(call, project, base.layer, head.layer)
     clamping += [parted.warning] if parted.warning else []
-    changed, all_rows = _compare(call, project, parted.commit, head)
-    files = [each for each in changed.files if _is_wanted(filters, each.path, each.old_path)]
-    rows = [each for each in all_rows if _is_wanted(filters, *_paths(each))]
-    if not files and head.has_calls:
-        clamping += head.inquiry.answer(lambda view: filters_without_files(view, filters)) or []
-    page, more = rows[offset : offset + limit], offset + limit < len(rows)
-    at_base, is_base_whole = _callers(call, base, [each.before for each in page])
-    at_head, is_head_whole = _callers(call, head, [each.after for each in page])
-    clamping += [_NOT_COUNTED] if not (is_base_whole and is_head_whole) else []
-    silent = len(files) - len({each.path for each in files} & _all_paths(rows))
-    return DiffContext(
-        base_ref=base.ref,
-        head_ref=LIVE if asked == LIVE else head.ref,
-        merge_base_commit=parted.commit,
-        affected_files=len(files),
-        total_changes=len(rows),
-        changes=[_row(call, *each, with_hunk=include_hunks) for each in zip(page, at_base, at_head, strict=True)],
-        file_changes=[_file(each) for each in _page_files(files, rows, page, limit, is_first=offset == 0)],
-        files_without_symbols=silent,
-        omitted_files=max(0, silent - limit),
-        metadata=_metadata(base.inquiry, head.inquiry, changed, clamping, more=more, is_whole=not parted.warning),
-        next_cursor=str(offset + limit) if more else None,
-        rules=rules_for(call, project, (each.path for each in files)) if not offset else UNSET,
-    )
+    changed, all_rows, tokens = _compare(call, project, parted.commit, head)
+    with tokens.forgetting():
+        files = [each for each in changed.files if _is_wanted(filters, each.path, each.old_path)]
+        rows = [each for each in all_rows if _is_wanted(filters, *_paths(each))]
+        if not files and head.has_calls:
+            clamping += head.inquiry.answer(lambda view: filters_without_files(view, filters)) or []
+        page, more = rows[offset : offset + limit], offset + limit < len(rows)
+        at_base, is_base_whole = _callers(call, base, [each.before for each in page])
+        at_head, is_head_whole = _callers(call, head, [each.after for each in page])
+        clamping += [_NOT_COUNTED] if not (is_base_whole and is_head_whole) else []
+        silent = len(files) - len({each.path for each in files} & _all_paths(rows))
+        return DiffContext(
+            base_ref=base.ref,
+            head_ref=LIVE if asked == LIVE else head.ref,
+            merge_base_commit=parted.commit,
+            affected_files=len(files),
+            total_changes=len(rows),
+            changes=[_row(call, *each, with_hunk=include_hunks) for each in zip(page, at_base, at_head, strict=True)],
+            file_changes=[_file(each) for each in _page_files(files, rows, page, limit, is_first=offset == 0)],
+            files_without_symbols=silent,
+            omitted_files=max(0, silent - limit),
+            metadata=_metadata(base.inquiry, head.inquiry, changed, clamping, more=more, is_whole=not parted.warning),
+            next_cursor=str(offset + limit) if more else None,
+            rules=rules_for(call, project, (each.path for each in files)) if not offset else UNSET,
+        )
 
 
-_Comparison = tuple[ChangedFiles, list[SymbolChange]]
+_Comparison = tuple[ChangedFiles, list[SymbolChange], TokenTable]
 _compared_commits: Cache[tuple[str, str, int, int, str], _Comparison] = Cache(
-    "diff.comparisons", 10_000_000, lambda compared: _weight(*compared)
+    "diff.comparisons", 10_000_000, lambda compared: _weight(*compared[:2])
 )
 """Comparisons of two commits: the next page of one, or the same again, is not reckoned anew."""
-_TREE_SHARE = 6
-"""A text with the tokens that are read from it, in so many times its bytes."""
 _SYMBOL_BYTES, _ROW_BYTES = 700, 600
 
 
 def _weight(changed: ChangedFiles, rows: list[SymbolChange]) -> int:
     versions = [side for file in changed.files for side in (file.before, file.after) if side is not None]
-    texts = sum(_TREE_SHARE * len(each.text) + _SYMBOL_BYTES * len(each.symbols) for each in versions)
+    texts = sum(len(each.text) + _SYMBOL_BYTES * len(each.symbols) for each in versions)
     return texts + _ROW_BYTES * (len(rows) + len(changed.files))
 
 
@@ -195,7 +196,8 @@ def _compare(call: Call, project: Project, parted: str, head: _RefSide) -> _Comp
         found = _compared_commits.get(key) if head.layer.name else None
         if found is None:
             changed = Comparison(project.git, head.store, project.guard, parted, head.layer, call.cancel).file_changes()
-            found = changed, list(symbol_changes(changed.files, call.cancel))
+            tokens = TokenTable()
+            found = changed, symbol_changes(changed.files, call.cancel, tokens), tokens
             if head.layer.name:  # the working tree may have changed by the next call
                 _compared_commits.put(key, found)
     return found
@@ -239,6 +241,10 @@ def _side(call: Call, project: Project, ref: str, patience: CallPatience) -> _Re
     layer, opened = inquiry.stands.layer, inquiry.stands.opened
     if layer is None or opened is None:
         raise inquiry.not_indexed()
+    if inquiry.stands.freshness != "fresh" and layer.head and not has_commit(project.git, layer.head, call.cancel):
+        gone = f"{printable(ref)} has moved, and {layer.head[:12]}, where it was, is gone from the repository"
+        moved = OverlayNotReady(gone, ref=ref, remedy="Call again in a moment.")
+        return _as_git_has_it(call, project, ref, moved)
     return _RefSide(inquiry, opened.store, layer)
 
 
@@ -246,7 +252,7 @@ def _as_git_has_it(call: Call, project: Project, ref: str, error: OverlayNotRead
     """A ref that is still being indexed: its symbols can be compared, and who calls them is not known yet."""
     opened = project.index.open_index()
     like = opened.store.checkout(str(project.root)) if opened is not None else None
-    if opened is None or like is None:
+    if opened is None or like is None or ref == LIVE:
         raise error
     tip = tip_of(project.git, ref, call.cancel)
     layer = replace(like, id=_UNINDEXED, root="", name=tip.name, head=tip.commit, base=None, generation=0)

@@ -115,6 +115,8 @@ def await_ref(call: Call, project: Project, asked: str, patience: CallPatience) 
         if stands is None:
             raise
         return stands  # it is gone from the repository, and answers as it was
+    if stands is not None and stands.freshness == "syncing" and _is_at(stands, tip):
+        return stands  # a run that was asked for goes over the same commit again
     return _catch_up(call, project, tip, patience, stands)
 
 
@@ -141,10 +143,14 @@ def _catch_up(
         if run.ref == tip and run.failure is not None and not isinstance(run.failure, Busy | Cancelled):
             return _after_failure(run.failure, before)
         stands = _standing_of_ref(call, project, tip.name)
-        if stands is not None and stands.layer is not None and stands.layer.head == tip.commit:
+        if stands is not None and _is_at(stands, tip):
             return stands
         if patience.is_over:
             return _late(tip, run, before)
+
+
+def _is_at(stands: IndexStatus, tip: Tip) -> bool:
+    return stands.layer is not None and stands.layer.head == tip.commit
 
 
 def _options(call: Call, project: Project) -> Options:
@@ -156,6 +162,8 @@ def _options(call: Call, project: Project) -> Options:
 
 def _late(tip: Tip, run: Activity, before: IndexStatus | None) -> IndexStatus:
     name = printable(tip.name)
+    if before is not None and _is_at(before, tip):
+        return before
     if before is not None and before.layer is not None:
         note = f"{name} has moved and is being caught up; this is {before.layer.head[:12]}"
         return replace(before, warnings=[note, *before.warnings])
