@@ -130,6 +130,7 @@ class _Run:
         homes = [self.folder / f"node{at}" for at in range(self.options.nodes)]
         if stages:
             with team_processes(url, homes, self.folder / "worker") as team:
+                wait(lambda: team.record.jobs.depth() == 0)  # a worker that starts looks at every repository
                 for stage in stages:
                     self._add(getattr(self, f"_{stage}")(team))
 

@@ -23,7 +23,7 @@ from codecairn.team.database import RecordUnavailable
 from codecairn.team.embedded import embedded_url, stop_embedded
 from codecairn.team.nodes import ALIVE_S
 from tests.support.doors import Answer
-from tests.support.soak import PATIENCE, SOAK
+from tests.support.soak import PATIENCE, ROUNDS, SOAK
 from tests.support.team import Team, TeamDoor, TeamProcess, open_team
 from tests.support.wait import eventually
 
@@ -193,7 +193,7 @@ class Load:
 @pytest.mark.timeout(7200)
 def test_killed_processes_cost_no_right_answer_and_no_write(scene: Scene, seeded: random.Random) -> None:
     load = Load(scene, random.Random(seeded.random()))
-    rounds = 200 if SOAK else 4
+    rounds = ROUNDS if SOAK else 4
     for number in range(rounds):
         victim = seeded.choice(list(LOSSES)) if SOAK else list(LOSSES)[number % len(LOSSES)]
         try:

@@ -30,6 +30,8 @@ from codecairn.team.repositories import PublishedRef, TeamRepository
 log = logging.getLogger("codecairn.team")
 
 _LOOK_S = 1.0
+_LOOK_AGAIN_S = 10.0
+"""How often a node that started looks at the files of one replica: it takes up to a second."""
 _LOCK_PATIENCE_S = 0.2
 _MOST_OPEN = 512
 """Replicas that stay open: to open one takes as long as some searches. Each has a dozen files and, as far as it is
@@ -88,6 +90,7 @@ class Replication:
         self._heads: dict[int, tuple[int, int]] = {}
         self._began, self._unseen = set[int](), list[int]()
         """Replicas that were brought up since the start; and those of them whose files nobody has looked at since."""
+        self._looked_again = -_LOOK_AGAIN_S
         self._spare_since: dict[int, float] = {}
         """Since when each replica here is another's."""
         self._noted_tokens = time.monotonic()
@@ -228,12 +231,12 @@ class Replication:
     def _look_again(self, state: TeamState) -> None:
         """Look at the files of one replica that was believed to be as it was left; one that fails waits its turn."""
         known = {each.id: each for each in state.repositories.values() if each.id in self._replicas.ready}
-        while self._unseen:
+        while self._unseen and time.monotonic() - self._looked_again > _LOOK_AGAIN_S:
             number = self._unseen.pop(0)
             if number in known:
                 self._unseen.append(number)
+                self._looked_again = time.monotonic()
                 self._attempt(known[number])
-                return
 
     def _replay(self, repository: TeamRepository) -> None:
         """Bring the memory that the tools read to the last event of the record, and its counts of uses."""
