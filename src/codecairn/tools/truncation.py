@@ -6,7 +6,9 @@ bare methods return, and what the shell asks for, stays whole.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
+from functools import cache
 from itertools import accumulate, zip_longest
 from typing import Any
 
@@ -47,10 +49,11 @@ def _cut(fields: dict[str, Any], params: Mapping[str, Any], room: int) -> dict[s
     name = _longest_list(fields)
     if name is None:
         return dict(_with_short_strings(fields, _LONGEST_STRING))
-    for longest in _PASSAGES:
-        shorter = {**fields, name: _with_short_passages(fields[name], longest)}
-        if len(to_json(shorter)) <= room:
-            return shorter
+    shorter = cache(lambda longest: {**fields, name: _with_short_passages(fields[name], longest)})
+    # Shorter passages are never more text, so three tries find what six would.
+    fitting = bisect_left(_PASSAGES, True, key=lambda longest: len(to_json(shorter(longest))) <= room)
+    if fitting < len(_PASSAGES):
+        return shorter(_PASSAGES[fitting])
     fewer = _with_fewer({**fields, name: _with_short_passages(fields[name], _ENOUGH)}, name, params, room)
     return fewer if len(to_json(fewer)) <= room else dict(_with_short_strings(fewer, _LONGEST_STRING))
 
