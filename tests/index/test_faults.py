@@ -16,7 +16,6 @@ import pytest
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, IndexIncompatible, TooManyFiles
 from codecairn.project import Project
-from codecairn.source import process
 from codecairn.store.discoveries import DiscoveryRow
 from codecairn.store.lexical import Lexical
 from codecairn.store.project_links import Link
@@ -269,7 +268,7 @@ def test_where_no_file_can_be_opened_that_is_said_and_nothing_is_taken_for_damag
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
     with monkeypatch.context() as patched:
-        patched.setattr(process.subprocess, "Popen", refuse)
+        patched.setattr("codecairn.source.process.subprocess.Popen", refuse)
         with pytest.raises(TooManyFiles):
             project.project.git.ask("rev-parse", "HEAD", cancel=Cancel())
         with pytest.raises(TooManyFiles):

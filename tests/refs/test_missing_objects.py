@@ -129,7 +129,12 @@ def test_a_ref_is_indexed_without_it(wounded: tuple[Gate, Loss]) -> None:
     gate, loss = wounded
     said = warnings(gate.index("feature"))
     assert loss.names in said
-    assert gate.call("find_symbol", symbol_name="fresh", ref="feature")["symbols"][0]["path"] == "pkg/fresh.py"
+    found = gate.call("find_symbol", symbol_name="fresh", ref="feature")
+    assert found["symbols"][0]["path"] == "pkg/fresh.py"
+    if loss.names:
+        kind = "folder" if loss.names.endswith("/") else "file"
+        assert f"1 {kind} of feature could not be read: not in this clone" in warnings(found)
+        assert found["metadata"]["result_completeness"] == "partial"
     assert ("pkg/app.py", 5, "overlay") in gate.uses("validate_token", "feature") or loss.names
 
 

@@ -131,10 +131,10 @@ def _standing_of_ref(index: ProjectIndex, asked: str, cancel: Cancel) -> IndexSt
         warnings = [*warnings, f"{printable(asked)} is gone from the repository; this is what it was."]
     elif tip != layer.head and index.keeping is not None:
         index.keeping.look_again()
-    lacking = opened.store.reasons(layer.id).get(Skip.LACKING, 0)
+    files, folders = opened.store.reasons(layer.id).get(Skip.LACKING, 0), layer.excluded.get(Skip.LACKING, 0)
+    lacking = " and ".join(number_of(count, noun) for count, noun in ((files, "file"), (folders, "folder")) if count)
     if lacking:
-        lack = f"{number_of(lacking, 'file')} of {printable(asked)} could not be read: not in this clone"
-        warnings = [*warnings, lack]
+        warnings = [*warnings, f"{lacking} of {printable(asked)} could not be read: not in this clone"]
     is_behind = index.source.is_behind is not None and index.source.is_behind()
     freshness: Freshness = "fresh" if tip == layer.head and not is_behind else "stale"
     return IndexStatus(

@@ -17,7 +17,7 @@ from codecairn.source.process import Finished
 _FETCH_REFUSED = re.compile(r"promisor|lazy fetching disabled|transport '.*' not allowed")
 _UNREADABLE = re.compile(
     r"unable to (?:read|unpack)|[Cc]annot read blob|Could not read [0-9a-f]{40}|is corrupt|Failed to traverse parents"
-    r"|missing (?:blob|tree|commit) object|bad object|not a valid object"
+    r"|missing (?:blob|tree|commit) object|bad object|not a valid object|cat-file [0-9a-f]{40,64}: bad file"
 )
 _AT_ONCE = 400
 """Paths; of 250 bytes each they fit on any system's command line."""
