@@ -13,6 +13,7 @@ import pytest
 
 from codecairn.cancel import Cancel
 from codecairn.connection import Connection
+from codecairn.diff.changed_files import ChangedFiles, Comparison
 from codecairn.index.activity import Activity
 from codecairn.index.run import Options
 from codecairn.serve import Service
@@ -218,6 +219,27 @@ def test_a_moved_ref_whose_old_commit_is_pruned_is_compared_as_git_has_it(
     assert [each["symbol"] for each in found["changes"]] == ["second"]
     assert "is gone from the repository: its callers are not counted yet" in found["metadata"]["warnings"][0]
     assert _error(live)["code"] == "overlay_not_ready"
+
+
+def test_a_commit_that_is_pruned_while_it_is_compared_is_said_to_be_gone(
+    served: Service, repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = served.projects.current().index
+    index.index(Options(), force=False, cancel=Cancel())
+    repo.git("checkout", "--quiet", "-b", "feature")
+    repo.commit("first try", {"c.py": "def first():\n    pass\n"})
+    looked = Comparison.file_changes
+
+    def prune_first(comparison: Comparison) -> ChangedFiles:
+        repo.git("reset", "--quiet", "--hard", "main")
+        repo.git("reflog", "expire", "--expire=now", "--all")
+        repo.git("gc", "--quiet", "--prune=now")
+        return looked(comparison)
+
+    monkeypatch.setattr(Comparison, "file_changes", prune_first)
+    refused = _error(MemoryDoor(served).call("diff_context", {"base_ref": "main", "head_ref": "feature"}))
+    assert refused["code"] == "overlay_not_ready"
+    assert "is gone from the repository" in refused["message"]
 
 
 def test_a_ref_that_is_gone_over_again_answers_at_once_and_has_not_moved(

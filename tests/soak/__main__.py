@@ -37,6 +37,7 @@ def main() -> int:
         measure_every=max(1, min(1000, given.calls // 10)),
     )  # fmt: skip
     with trial_in(place, plan) as trial:
+        signal.signal(signal.SIGTERM, lambda *_: trial.stop())
         result = trial.run()
     print(summary(result))
     print(f"everything is in {place}")

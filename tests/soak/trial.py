@@ -37,6 +37,7 @@ class Trial:
         self.result = Result(plan)
         self._lock = threading.Lock()
         self._given_out = 0
+        self._is_stopped = False
         self._remembered: list[str] = []
         self._wrongs = place / "wrong.jsonl"
 
@@ -178,11 +179,16 @@ class Trial:
         result.storm, result.writer = self.storm.done, self.writer.done
         result.faults += [*self.storm.faults, *self.writer.faults]
 
+    def stop(self) -> None:
+        """No further call is given out: what was tried so far is summed up."""
+        self._is_stopped = True
+
     # What workers share.
 
     def next(self) -> int | None:
         with self._lock:
-            if self._given_out >= self.plan.calls or sum(len(each.deaths) for each in self.servers) > _MOST_DEATHS:
+            is_over = self._is_stopped or self._given_out >= self.plan.calls
+            if is_over or sum(len(each.deaths) for each in self.servers) > _MOST_DEATHS:
                 return None
             self._given_out += 1
             number = self._given_out

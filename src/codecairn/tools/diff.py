@@ -18,7 +18,7 @@ from codecairn.diff.symbol_changes import symbol_changes
 from codecairn.diff.symbol_tokens import TokenTable
 from codecairn.diff.values import ChangeType, FileStatus, SymbolChange, SymbolPlace
 from codecairn.diff.values import VersionChange as Compared
-from codecairn.errors import MergeBaseFailed, OverlayNotReady, RefNotFound
+from codecairn.errors import CairnError, MergeBaseFailed, OverlayNotReady, RefNotFound
 from codecairn.index.status import LIVE, IndexStatus
 from codecairn.names.filters import Filters, check_path
 from codecairn.names.kinds import SHORT_KINDS
@@ -195,12 +195,27 @@ def _compare(call: Call, project: Project, parted: str, head: _RefSide) -> _Comp
     with _one_at_a_time(call.cancel):
         found = _compared_commits.get(key) if head.layer.name else None
         if found is None:
-            changed = Comparison(project.git, head.store, project.guard, parted, head.layer, call.cancel).file_changes()
+            with _noticing_pruned(project, head.layer, call.cancel):
+                comparison = Comparison(project.git, head.store, project.guard, parted, head.layer, call.cancel)
+                changed = comparison.file_changes()
             tokens = TokenTable()
             found = changed, symbol_changes(changed.files, call.cancel, tokens), tokens
             if head.layer.name:  # the working tree may have changed by the next call
                 _compared_commits.put(key, found)
     return found
+
+
+@contextmanager
+def _noticing_pruned(project: Project, head: Layer, cancel: Cancel) -> Iterator[None]:
+    """A commit that git prunes while it is compared is said to be gone: its ref has moved on."""
+    try:
+        yield
+    except CairnError as error:
+        cancel.check()
+        if has_commit(project.git, head.head, cancel):
+            raise
+        gone = f"{printable(head.name or LIVE)} has moved, and {head.head[:12]} is gone from the repository"
+        raise OverlayNotReady(gone, ref=head.name or LIVE, remedy="Call again in a moment.") from error
 
 
 _comparing = threading.Lock()
