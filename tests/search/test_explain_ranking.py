@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -286,8 +286,12 @@ def test_a_project_that_was_counted_is_not_counted_again_until_it_changes(own: C
         counts.append(real.count(view, cancel))
         return counts[-1]
 
+    def recount(before: View, after: View, changed: Collection[str], cancel: Cancel) -> Mapping[str, int]:
+        counts.append(real.recount(before, after, changed, cancel))
+        return counts[-1]
+
     real = opened.project.index._importers
-    opened.project.index._importers = replace(real, count=count)
+    opened.project.index._importers = replace(real, count=count, recount=recount)
     generation = generation_of(opened)
     opened.project.index.index(Options(), force=False, cancel=Cancel())
     assert (counts, generation_of(opened)) == ([], generation)

@@ -47,9 +47,9 @@ def team(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Te
         repo.git("checkout", "--quiet", "main")
         opened.repository("org/bank", {"bank.py": "def discount_rate():\n    return 3\n"})
         opened.repository(HIDDEN, {f"{CANARY}.py": f"def {CANARY}_discount():\n    return 1\n"})
-        opened.work("worker")
-        for home in "abc":
+        for home in "abc":  # before anything is published: who starts first would take it, and keep it for a while
             opened.start_node(home)
+        opened.work("worker")
         opened.await_ready()
         owner = opened.door(opened.token("owner", role="admin"))
         said = {"type": "rule", "content": f"The {CANARY} rule of the house.", "project": HIDDEN}

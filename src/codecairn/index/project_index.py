@@ -346,8 +346,8 @@ class ProjectIndex:
 
     def _run_on(self, opened: OpenIndex, activity: Activity, progress: Progress, *, anew: bool = False) -> Run:
         target = Target(opened.store, opened.lexical, self._vectors(opened, activity.cancel))
-        options, cancel = activity.options, activity.cancel
-        return Run(self.source, target, self._workers, self._importers, options, cancel, progress, anew)
+        options, cancel, mending = activity.options, activity.cancel, self.damage.is_known
+        return Run(self.source, target, self._workers, self._importers, options, cancel, progress, anew, mending)
 
     def _vectors(self, opened: OpenIndex, cancel: Cancel) -> Vectors | None:
         from codecairn.index.embedding import Vectors  # noqa: PLC0415 - as above

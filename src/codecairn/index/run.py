@@ -159,6 +159,8 @@ class Run:
     progress: Progress = ignore_progress
     anew: bool = False
     """Whether every file is read and parsed again, whatever is known of it."""
+    is_mending: bool = False
+    """Whether versions were found damaged, so that what other layers say of them cannot be built upon."""
     report: Report = field(default_factory=Report)
 
     @property

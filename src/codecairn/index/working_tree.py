@@ -144,7 +144,7 @@ class WorkingTree:
             with open_view(run.store, self._target.lexical, self._root, self._source.guard.blocks) as view:
                 if view is None or view.layer.counted == view.layer.generation:
                     return None
-                like_base = self._counts_by_base(view)
+                like_base = None if run.is_mending else self._counts_by_base(view)
                 return run.importers.count(view, run.cancel) if like_base is None else like_base
         except Cancelled:
             raise
