@@ -24,7 +24,7 @@ team-demo: $(VENV)/ready
 	@$(BIN)/python -m tests.team.demo
 
 test: lint types bench-check
-	@$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal
+	@$(BIN)/python -m pytest -n 4 --dist worksteal
 
 lint: $(VENV)/ready
 	@$(BIN)/ruff check src tests benchmarks training packaging
