@@ -11,7 +11,8 @@ is a file LANGUAGE_NAME.json of `[{symbol, path, line, refs: [[path, line], …]
 sees them; the repository NAME lies checked out in the other folder. An analyser that a project keeps to some of its
 folders has nothing to say of the others, so there are two precisions: of all that was found, and of what was found
 in files that the oracle names at all. An oracle that knows which lines it is blind to, as a compiler is to what the
-build leaves out, is `{symbols: […], left_out: {path: [line, …]}}`; what is found on those lines is not judged. Beside
+build leaves out, is `{symbols: […], left_out: {path: [line, …]}}`; what is found on those lines is not judged. Nor is
+what is found or reported on the lines that a symbol has under `unknown`, of which the analyser says so itself. Beside
 them stands matching by name: every line of such a file with the word. With `--as-one` a symbol is asked for by its name
 and not its line, so that overloads are one; the oracle has to take them for one too (oracles/overloads.py).
 
@@ -39,6 +40,8 @@ from typing import Any
 import reference_speed
 from account import Account, account, pooled
 from measure import Server, cairn, markdown
+
+from codecairn.names.qualified import last_part
 
 _WORD = re.compile(r"[\w$]+")
 _PAGE = 1000
@@ -155,12 +158,13 @@ def _scored(
         most = min(options.symbols or len(symbols), len(symbols))
         for symbol in random.Random(1).sample(symbols, most):
             here = (symbol["path"], symbol["line"])
-            truth = {(path, line) for path, line in symbol["refs"]} - {here} - blind
+            unjudged = {here, *((path, line) for path, line in symbol.get("unknown", ())), *blind}
+            truth = {(path, line) for path, line in symbol["refs"]} - unjudged
             bound, unbound = _asked(server, symbol, options.as_one)
-            bound = {place: how for place, how in bound.items() if place != here and place not in blind}
+            bound = {place: how for place, how in bound.items() if place not in unjudged}
             _count(score, truth, bound, in_sight)
             _explain(score, root, symbol, truth, bound, unbound, in_sight)
-            named = words(symbol["symbol"].split(".")[-1]) - {here} - blind
+            named = words(last_part(symbol["symbol"])) - unjudged
             score.by_name += len(named)
             score.right_by_name += len(named & truth)
     return score
@@ -200,12 +204,14 @@ def _asked(server: Server, symbol: dict[str, Any], as_one: bool) -> tuple[dict[P
     if as_one:
         asked |= {"symbol_name": symbol["symbol"]}
     else:
-        asked |= {"symbol_name": symbol["symbol"].split(".")[-1], "line": symbol["line"]}
+        asked |= {"symbol_name": last_part(symbol["symbol"]), "line": symbol["line"]}
     bound, unbound = dict[Place, str](), set[Place]()
     while True:
         answer = server.value("find_references", asked | {"include_unresolved": True})
         if "references" not in answer:
             return {}, set()
+        if answer.get("candidates"):  # one of several scopes: a name that is whole is also the end of others
+            return _asked(server, symbol, as_one=False)
         if as_one:  # the first of the overloads, which its own uses do not list
             bound[answer["symbol"]["path"], answer["symbol"]["line_start"]] = "definition"
         bound |= {(row["path"], row["line_start"]): row["resolver"] for row in answer["references"]}

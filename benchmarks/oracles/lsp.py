@@ -24,6 +24,10 @@ class LanguageServer:
         self.capabilities = answer["capabilities"]
         self.tell("initialized", {})
 
+    @property
+    def process_id(self) -> int:
+        return self._process.pid
+
     def tell(self, method: str, params: dict[str, Any]) -> None:
         self._send({"method": method, "params": params})
 

@@ -1,8 +1,9 @@
 """References in small projects, one for each language.
 
 Each file under `projects/` is one project: `=== path` begins a file of it. At the end of a line, `<< name, …` says
-that the line refers to these definitions, and `!! name, …` that a use of the name there cannot be bound. What is
-marked must be found and nothing else, for every definition that has a mark.
+that the line refers to these definitions, `!! name, …` that a use of the name there cannot be bound, and `~~ name, …`
+that it is known to mean something else. What is marked must be found and nothing else, for every definition that has a
+mark.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from codecairn.resolve.references import ReferenceSet, references_to
 from codecairn.store.view import open_view
 
 PROJECTS = sorted((Path(__file__).parent / "projects").glob("*.txt"))
-MARK = re.compile(r"\s*(<<|!!) ([^<!]+?)\s*$")
+MARK = re.compile(r"\s*(<<|!!|~~) ([^<!~]+?)\s*$")
 
 Places = dict[str, set[tuple[str, int]]]
 
@@ -38,6 +39,7 @@ class Marked:
     files: dict[str, str] = field(default_factory=dict)
     bound: Places = field(default_factory=lambda: defaultdict(set))
     unbound: Places = field(default_factory=lambda: defaultdict(set))
+    elsewhere: Places = field(default_factory=lambda: defaultdict(set))
 
 
 def read(path: Path) -> Marked:
@@ -47,7 +49,7 @@ def read(path: Path) -> Marked:
         lines = []
         for number, line in enumerate(text.split("\n"), 1):
             if mark := MARK.search(line):
-                places = marked.bound if mark[1] == "<<" else marked.unbound
+                places = {"<<": marked.bound, "!!": marked.unbound, "~~": marked.elsewhere}[mark[1]]
                 for target in mark[2].split(", "):
                     places[target].add((name, number))
             lines.append(MARK.sub("", line))
@@ -94,3 +96,12 @@ def test_what_cannot_be_bound_is_listed_apart(path: Path, tmp_path: Path) -> Non
             listed = {(engine.scope(each.file).row.path, each.line) for each in found.unresolved}
             assert places <= listed, target
             assert not places & lines(engine, found), target
+
+
+@pytest.mark.parametrize("path", PROJECTS, ids=lambda path: path.stem)
+def test_what_means_something_else_is_said_to(path: Path, tmp_path: Path) -> None:
+    marked = read(path)
+    with resolving(tmp_path / "project", tmp_path / "home", marked.files) as engine:
+        for target, places in marked.elsewhere.items():
+            found = references_to(engine, pick_definition(engine, target))
+            assert places <= {(engine.scope(file).row.path, line) for file, line, _ in found.elsewhere}, target

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from codecairn.errors import InvalidInput
 from codecairn.globs import glob, is_glob
@@ -15,8 +15,7 @@ from codecairn.store.view import FileRow
 from codecairn.suggestions import nearest, suggestion
 
 
-@dataclass(frozen=True)
-class Filters:
+class Filters(Struct, frozen=True):
     kinds: frozenset[str] = frozenset()
     patterns: frozenset[str] = frozenset()
     packages: frozenset[str] = frozenset()

@@ -21,8 +21,8 @@ def settle_extents(found: QueryFacts, language: Language, source: bytes, deadlin
         if found.itself:
             each.owner = f"{each.owner}.".removeprefix(f"{found.itself}.").rstrip(".")
         outer = each.node
-        while outer.child_count and outer.parent is not None and outer.parent.type in language.data.wrappers:
-            outer = outer.parent
+        while outer.child_count and (around := outer.parent) is not None and around.type in language.data.wrappers:
+            outer = around
         first = _first_attribute(outer, language)
         inside = found.docs.get(each.start)
         last = _last_part(
@@ -94,7 +94,7 @@ def _end_line(node: Any) -> int:
 def _doc_above(node: Any, language: Language, source: bytes) -> tuple[str, int]:
     """The comment above a definition and the line it begins on."""
     data, lines = language.data, list[str]()
-    if not data.apart and _stands_apart(node.start_byte, source, data.markers):
+    if not data.apart and _stands_apart(node.start_byte, source, language.line_marks):
         return "", 0
     above, below_row = node.prev_sibling, node.start_point[0]
     while above is None and node.parent is not None and node.parent.start_byte == node.start_byte:
@@ -119,14 +119,14 @@ def _doc_above(node: Any, language: Language, source: bytes) -> tuple[str, int]:
     return "\n".join(reversed(lines)), below_row + 1 if lines else 0
 
 
-def _stands_apart(start: int, source: bytes, markers: tuple[str, ...]) -> bool:
+def _stands_apart(start: int, source: bytes, marks: tuple[bytes, ...]) -> bool:
     """Whether the line before is blank, and the one before that no comment, which may count the blank as its end."""
     end = source.rfind(b"\n", 0, start)
     above = source.rfind(b"\n", 0, end) if end > 0 else -1
     if source[above + 1 : max(end, 0)].strip():
         return False
     before = source[source.rfind(b"\n", 0, above) + 1 : above].strip() if above > 0 else b""
-    return not before.startswith(tuple(marker.encode() for marker in markers))
+    return not before.startswith(marks)
 
 
 def _last_comment(node: Any, language: Language) -> Any:

@@ -65,6 +65,7 @@ from __future__ import annotations
 import importlib
 import re
 import tomllib
+from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -170,6 +171,11 @@ class Language:
         return self._query(self.data.embedded) if self.data.embedded else None
 
     @cached_property
+    def line_marks(self) -> tuple[bytes, ...]:
+        """How a line of comment may begin."""
+        return tuple(marker.encode() for marker in self.data.markers)
+
+    @cached_property
     def _noise(self) -> list[re.Pattern[bytes]]:
         return [re.compile(each.encode(), re.VERBOSE) for each in self.data.noise]
 
@@ -239,21 +245,60 @@ class Language:
 msgspec.json.Decoder(LanguageData)  # takes the type apart here and now: two threads that did so at once would crash
 
 
+class _Languages(Mapping[str, Language]):
+    """Languages by name, each taken apart when it is first asked for: a search shows one or two of them."""
+
+    def __getitem__(self, name: str) -> Language:
+        return _language(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_texts())
+
+    def __len__(self) -> int:
+        return len(_texts())
+
+    def __contains__(self, name: object) -> bool:
+        return name in _texts()
+
+
+_LANGUAGES = _Languages()
+
+
+def languages() -> Mapping[str, Language]:
+    return _LANGUAGES
+
+
+def globs_of(key: Literal["test_files", "entry_files"]) -> Iterator[str]:
+    """What every language says under a key, without taking the rest of it apart."""
+    stated = re.compile(rf"^{key} = \[(?:.*\]$|\n(?: .*\n)*\]$)", re.MULTILINE)
+    for text in _texts().values():
+        for statement in stated.findall(text):
+            yield from tomllib.loads(statement)[key]
+
+
 @cache
-def languages() -> dict[str, Language]:
+def _texts() -> dict[str, str]:
     files = sorted(Path(__file__).with_name("languages").glob("*.toml"))
-    found = [tomllib.loads(file.read_text(encoding="utf-8")) for file in files]
-    tables = {table["name"]: table for table in found}
-    for table in found:
-        if model := table.get("resolve", {}).pop("like", None):
-            table["resolve"] = tables[model]["resolve"] | table["resolve"]
-    return {name: Language(msgspec.convert(_whole(table, tables), LanguageData)) for name, table in tables.items()}
+    return {file.stem: file.read_text(encoding="utf-8") for file in files}
 
 
-def _whole(table: dict[str, Any], tables: dict[str, dict[str, Any]]) -> dict[str, Any]:
+@cache
+def _language(name: str) -> Language:
+    return Language(msgspec.convert(_whole(_table(name)), LanguageData))
+
+
+@cache
+def _table(name: str) -> dict[str, Any]:
+    table = tomllib.loads(_texts()[name])
+    if model := table.get("resolve", {}).pop("like", None):
+        table["resolve"] = _table(model)["resolve"] | table["resolve"]
+    return table
+
+
+def _whole(table: dict[str, Any]) -> dict[str, Any]:
     if "like" not in table:
         return table
-    model = {key: value for key, value in tables[table["like"]].items() if key not in _ITS_OWN}
+    model = {key: value for key, value in _table(table["like"]).items() if key not in _ITS_OWN}
     queries = {each: table.get(each, "") + model[each] for each in ("definitions", "references")}
     return {key: value for key, value in (model | table | queries).items() if key != "like"}
 
@@ -278,7 +323,7 @@ def _by_text() -> dict[str, list[tuple[str, re.Pattern[bytes]]]]:
 
 def language_of(path: str, head: bytes = b"") -> Language | None:
     """By the file's name, its ending, its text where two languages share an ending, or the program it names first."""
-    name = PurePosixPath(path).name
+    name = path.rpartition("/")[2] or PurePosixPath(path).name
     ending = name.rsplit(".", 1)[-1] if "." in name else ""
     found = next((each for each, expression in _by_text().get(ending, ()) if expression.search(head)), None)
     found = found or _by("filenames").get(name) or _by("extensions").get(ending)

@@ -33,6 +33,7 @@ the name looked for, captured as `n`.
     itself        how the type around is written, which is the file's own outside of all others
     sigils        what a name may begin with, and is then another one; where `@` is a decorator's it is none
     separators    what joins a receiver and its member, longest first
+    points        the one of them that leads to what a value points to: what a library's generic holds
     variable_mark what stands before the name of every variable; `path_mark` what joins the parts of a name with its
                   namespace, which is one word then
     scopes        "indent" or "braces": what tells blocks apart; "functions" where only functions do
@@ -91,15 +92,19 @@ the name looked for, captured as `n`.
     attribute     how the names of types end that may be left off in `[Name]`
     splits_types  true where a type and a value may share a name and are two things; `fields_apart` likewise a field
                   and a method; `functions_apart` where a function outside of all types is no member of anything but
-                  a module
+                  a module; `methods_apart` where a name with nothing before it means no method; `methods_called`
+                  where a method of a value is never named without being called
     declares      an expression for what stands before a name that is defined there, where no grammar sees it: in a
                   macro
-    constructors  names of methods that are used where their type is called
+    constructors  names of methods that are used where their type is called; `declares_values` true where a variable
+                  that is declared with a type uses them as well, and `~` before a type's name ends values of it
     overloads     true where functions of one name in one type are several; `trailing_blocks` where a block behind a
                   call is one more argument
     own_types     true where `type A B` makes a type of its own
     bare_results  true where results stand without a mark between parameters and body
     overrides_are_one  true where references to a member are also those to what it overrides and what overrides it
+    virtual       an expression for the head of a method that overrides another or may be overridden: its references are
+                  also those to what it overrides, and where it is overridden
 """
 
 from __future__ import annotations
@@ -153,6 +158,7 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     itself: str = ""
     sigils: str = "@#"
     separators: tuple[str, ...] = ("?.", "!.", "&.", "->", "::", ".")
+    points: str = ""
     variable_mark: str = ""
     path_mark: str = ""
     scopes: Literal["indent", "braces", "functions"] = "braces"
@@ -222,10 +228,14 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     splits_types: bool = False
     fields_apart: bool = False
     functions_apart: bool = False
+    methods_apart: bool = False
+    methods_called: bool = False
     declares: str = ""
     constructors: frozenset[str] = frozenset()
+    declares_values: bool = False
     overloads: bool = False
     trailing_blocks: bool = False
     own_types: bool = False
     bare_results: bool = False
     overrides_are_one: bool = False
+    virtual: str = ""

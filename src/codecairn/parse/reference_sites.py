@@ -90,7 +90,7 @@ def sites_of(
     latin = text.latin
     spelling = [latin[start:stop] for start, stop in zip(starts, stops, strict=True)]
     qualifiers = _qualifiers(starts, stops, latin, language)
-    _respell(spelling, qualifiers, starts, uses.paths, language)
+    _respell(spelling, qualifiers, starts, uses.paths, language, is_ascii=text.source.isascii())
     rows = list(map(bisect_right, repeat(text.starts), starts))
     columns = map(sub, starts, map([0, *text.starts].__getitem__, rows))
     edges = map(uses.kinds.get, starts, repeat("references"))
@@ -166,11 +166,13 @@ def _qualifier(text: str, start: int, backwards: re.Pattern[str]) -> str:
 
 
 def _respell(
-    names: list[str], qualifiers: list[str], starts: list[int], paths: set[tuple[int, int]], language: Language
-) -> None:
+    names: list[str], qualifiers: list[str], starts: list[int], paths: set[tuple[int, int]], language: Language,
+    *, is_ascii: bool,
+) -> None:  # fmt: skip
     """Names that are no plain identifiers: other alphabets, quotes taken off, whole paths taken apart."""
     separator = language.data.separator
-    if all(map(str.isidentifier, names)) and all(map(str.isascii, names)) and all(map(str.isascii, qualifiers)):
+    are_ascii = is_ascii or (all(map(str.isascii, names)) and all(map(str.isascii, qualifiers)))
+    if are_ascii and all(map(str.isidentifier, names)):
         return  # as in nearly every file, which a loop would take ten times as long to find out
     for at in [at for at, name in enumerate(names) if not (name.isidentifier() and name.isascii())]:
         name = names[at]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, repeat
@@ -67,7 +66,7 @@ def symbols_of(
     above: list[int] = []
     positions = Positions()
     stack: list[_Open] = []
-    ordinals: Counter[tuple[str, str]] = Counter()
+    ordinals: dict[tuple[str, str], int] = {}
     for each in definitions:
         deadline.check()
         while stack and stack[-1].end <= each.start:
@@ -92,12 +91,12 @@ def symbols_of(
                 each.is_dropped = True
                 continue
         path = _qualify(outer, each, language)
-        if kind in ("var", "const", "field") and ordinals[kind, path]:
+        ordinal = ordinals.get((kind, path), 0)
+        if ordinal and kind in ("var", "const", "field"):
             each.is_dropped = True
             continue
         parent = outer.symbol if outer else -1
-        ordinal = ordinals[kind, path]
-        ordinals[kind, path] += 1
+        ordinals[kind, path] = ordinal + 1
         symbols.append(
             Symbol(
                 kind=cast("Kind", kind), name=each.name, path=path, signature=_signature(each, language, source),

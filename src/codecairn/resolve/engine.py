@@ -21,10 +21,11 @@ from codecairn.resolve.expressions import Expressions
 from codecairn.resolve.extension_methods import ExtensionMethods
 from codecairn.resolve.fixtures import Fixtures
 from codecairn.resolve.library_parents import extends_library
+from codecairn.resolve.made_values import of_destructor
 from codecairn.resolve.members import Members
 from codecairn.resolve.names import Names
 from codecairn.resolve.namespaces import Namespaces
-from codecairn.resolve.own_functions import function_beside, is_member_of_none
+from codecairn.resolve.own_functions import are_methods, function_beside, is_member_of_none, is_read
 from codecairn.resolve.package_paths import PackagePaths
 from codecairn.resolve.questions import BoundSite, Questions
 from codecairn.resolve.scope import FileScope
@@ -87,7 +88,7 @@ class Engine(Questions):
 
     def meaning(self, scope: FileScope, site: Site) -> BoundSite:
         """What a site means, where that is asked on the way to another answer."""
-        bound = self._bind_site(scope, site)
+        bound = of_destructor(self, scope, site, self._bind_site(scope, site))
         if bound.definition is None or not scope.rules.fields_apart or site.kind not in ("calls", "references"):
             return bound
         is_called = site.kind == "calls" or scope.source.code.endswith(
@@ -195,8 +196,10 @@ class Engine(Questions):
             return reason
         if scope.rules.globals and not site.qualifier and (meant := self._global(scope, site.name)) is not None:
             return BoundSite(meant, "unique_name")
-        is_own = not site.qualifier and (site.name in scope.rules.primitives or self._is_variable(scope, site))
-        return FOREIGN if is_own or not self.definitions_named(site.name) else reason
+        is_other = not site.qualifier and (
+            site.name in scope.rules.primitives or self._is_variable(scope, site) or are_methods(self, scope, site.name)
+        )
+        return FOREIGN if is_other or not self.definitions_named(site.name) else reason
 
     def _is_variable(self, scope: FileScope, site: Site) -> bool:
         """Whether a bare name is one of a variable around it."""
@@ -237,7 +240,7 @@ class Engine(Questions):
     def _bind_member(self, scope: FileScope, site: Site, position: int, steps: list[ExpressionStep]) -> BoundSite:
         if (sealed := self._sealed.of(scope, steps, position)) is not None:
             return self._bind_library_member(scope, site, steps, sealed)
-        value = self.expressions.evaluate(scope, steps, position)
+        value = self.expressions.pointed(scope, self.expressions.evaluate(scope, steps, position), position)
         narrowed = self.expressions.narrow(scope, steps, position)
         if narrowed is not None and isinstance(found := self.members.of(narrowed, site.name), Definition):
             return BoundSite(found, "receiver_type")
@@ -257,7 +260,7 @@ class Engine(Questions):
             return extension
         if isinstance(value, Parent) and extends_library(self, value.of):
             return FOREIGN
-        if isinstance(value, Outside) or (isinstance(value, Elements) and not self._passes_on(value, site.name)):
+        if isinstance(value, Outside) or (isinstance(value, Elements) and not self._passes_on(scope, value, site.name)):
             return self._bind_library_member(scope, site, steps, value)
         if self._may_have_more(scope, value, site.name):
             return self._by_unique_name(scope, site, steps)
@@ -315,9 +318,9 @@ class Engine(Questions):
         types = [type_, *self.members.lineage(type_).above]
         return any(self.members.own_member(each, maker) for each in types for maker in scope.rules.dynamic)
 
-    def _passes_on(self, value: Elements, name: str) -> bool:
+    def _passes_on(self, scope: FileScope, value: Elements, name: str) -> bool:
         """Whether what a generic of another project holds has such a member, which it may pass on as its own."""
-        held = self.expressions.element(value)
+        held = self.expressions.element(value) if not scope.rules.points else None
         return held is not None and isinstance(self.members.of(held, name), Definition)
 
     def _by_unique_name(
@@ -328,7 +331,7 @@ class Engine(Questions):
         if not scope.rules.guesses:
             return self._unbound(scope, site, _RECEIVER)
         members = self._only_members(scope.row.language, site.name, steps[-1].text if steps else "")
-        if not members:
+        if not members or (members[0][1].kind == "method" and is_read(scope, site)):
             return self._unbound(scope, site, _RECEIVER)
         is_common = site.name in scope.compiled.library_members
         if is_common or (is_distinct and _SEVERAL_WORDS.search(site.name) is None):

@@ -83,6 +83,7 @@ class Expressions:
             elif step.kind == "index" and self._is_generic(scope, value):
                 continue
             elif step.kind == "name":
+                value = self.pointed(scope, value, step.start) or value
                 value = self.attribute(value, step.text, is_called=is_call(steps, number))
             else:
                 value = self.call_result(value) if step.kind == "call" else self.element(value)
@@ -129,7 +130,7 @@ class Expressions:
         is_made = _NEW.search(scope.source.code, max(0, start - 10), start) is not None
         return is_made or not scope.rules.capital_functions
 
-    def _holds_names(self, value: Value | None) -> bool:
+    def holds_names(self, value: Value | None) -> bool:
         """Whether a path can go through a value: no variable or function has the names that stand behind it."""
         if isinstance(value, Definition):
             return self._engine.symbol(value).kind in HOLDERS
@@ -168,7 +169,7 @@ class Expressions:
         if value is None and rules.splits_types:
             value, _ = self._engine.names.lookup(scope, first.text, first.start, "any")
         is_path = rules.namespaces and scope.compiled.first.match(scope.source.code, first.start)
-        if is_path and not self._holds_names(value):
+        if is_path and not self.holds_names(value):
             return Namespace((first.text,), scope.row.id)
         if value is None and self._is_foreign(scope, first.text):
             return Outside(is_path=True, name=first.text)
@@ -283,6 +284,13 @@ class Expressions:
         if returns:
             return FunctionValue(returns, found.file, self.inside(found), _owner(value))
         return found if is_called else self.read(found)
+
+    def pointed(self, scope: FileScope, value: Value | None, position: int) -> Value | None:
+        """What a library's generic holds, where the sign before a member leads there: `unique_ptr<Book>`'s `->title`;
+        else the value itself."""
+        is_told = isinstance(value, Elements) and scope.rules.points
+        is_pointed = is_told and scope.source.code.endswith(scope.rules.points, 0, position)
+        return self.element(value) if is_pointed else value
 
     def maker(self, value: Value, name: str) -> FunctionValue | None:
         """A function that a type has without a definition, and that makes a value of it: `Type::default()`."""

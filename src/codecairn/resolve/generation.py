@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable
 from functools import cached_property
 from typing import Any, TypeVar
 
-from codecairn.cache import Cache
+from codecairn.cache import MOST_VIEWS, Cache
 from codecairn.names.qualified import module_of
 from codecairn.resolve.packages import Manifests, manifests
 from codecairn.resolve.scope import FileScope
@@ -114,11 +114,27 @@ class Generation:
         return found
 
 
+def _forget(_: _Generation, gone: Generation) -> None:
+    """Forget what was found in a generation that is no more, and the files that no other generation has."""
+    _answers.forget(lambda key: key[0] is gone.own)
+    for forget in about_generations:
+        forget(gone.own)
+    living = [each.rows for each in _generations.values()]
+    for file, row in gone.rows.items():
+        if not any(file in rows for rows in living):
+            _scopes.drop((file, row.path))
+            _links.drop(file)
+
+
+about_generations: list[Callable[[object], None]] = []
+"""Who keeps something about a generation, under what stands for it, adds how that is forgotten."""
 _generations: Cache[_Generation, Generation] = Cache(
     "resolve.generations",
     _GENERATION_BYTES,
     lambda known: _ROW_BYTES * len(known.files),
     lambda key: (key[0], key[1][:2], key[3]),
+    MOST_VIEWS,
+    _forget,
 )
 
 

@@ -13,6 +13,7 @@ from codecairn.cache import Cache
 from codecairn.parse.facts import Import, Site
 from codecairn.parse.language import family
 from codecairn.resolve.engine import FOREIGN, UNREACHED, Engine
+from codecairn.resolve.generation import about_generations
 from codecairn.resolve.questions import BoundSite
 from codecairn.store.file_version import link_table, names_in
 
@@ -36,6 +37,7 @@ _uses: Cache[tuple[object, str, str], NameUses] = Cache(
     "resolve.uses", 7_000_000,
     lambda uses: _SITE_BYTES * (1 + len(uses.sites) + len(uses.renamed)) + 8 * len(uses.importing),
 )  # fmt: skip
+about_generations.append(lambda gone: _uses.forget(lambda key: key[0] is gone))
 
 
 def uses_of(engine: Engine, name: str, language: str) -> NameUses:

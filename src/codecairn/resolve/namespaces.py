@@ -63,7 +63,8 @@ class Namespaces:
     def _find_visible(self, scope: FileScope, name: str, around: _Path) -> Value | None:
         owned = self._by_owner(scope, name)
         for depth in range(len(around), -1, -1):
-            if around[:depth] in owned:
+            # Inside of a type its name means the type, not what makes one of it.
+            if around[:depth] in owned and around[:depth][-1:] != (name,):
                 return self._one(scope, owned[around[:depth]])
         used = [parts(each.module) for each in scope.wildcards if not scope.hides(each, name)] if owned else []
         seen = [each for owner, those in owned.items() if any(_fits(owner, path) for path in used) for each in those]

@@ -1,4 +1,5 @@
-"""Functions that are members of no value and no type: such as stand outside of all types, or in another function."""
+"""Functions that are members of no value and no type: such as stand outside of all types, or in another function; and
+methods, which in some languages are nothing but members."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from codecairn.resolve.values import Definition
 _OF_A_VALUE = re.compile(r"(?<!\.)\.\s*$")
 _OF_A_TYPE = re.compile(r"(?:\b[A-Z]\w*[a-z]\w*(?:\s*::\s*<[^;{}]*>)?|\bSelf|>)\s*::\s*$")
 """Behind the name of a type, as the custom of the language writes it, or a type in brackets of its own."""
+_CALLED = re.compile(r"\s*[(<]")
 _WITHIN = 120
 
 
@@ -28,6 +30,20 @@ def is_member_of_none(engine: Questions, scope: FileScope, site: Site) -> bool:
         return False
     own = [each for row, each in engine.definitions_named(site.name) if row.language == scope.row.language]
     return all(each.kind == "function" for each in own)
+
+
+def are_methods(engine: Questions, scope: FileScope, name: str) -> bool:
+    """Whether all that the project has of a name are methods, which the bare name does not mean in a language."""
+    if not scope.rules.methods_apart:
+        return False
+    own = [each for row, each in engine.definitions_named(name) if row.language == scope.row.language]
+    return bool(own) and all(each.kind == "method" for each in own)
+
+
+def is_read(scope: FileScope, site: Site) -> bool:
+    """Whether a member is named and not called, where that means no method."""
+    end = scope.source.position(site.line, site.column) + len(site.name)
+    return scope.rules.methods_called and _CALLED.match(scope.source.code, end) is None
 
 
 def _are_inner(engine: Questions, name: str) -> bool:

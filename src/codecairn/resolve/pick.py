@@ -9,6 +9,7 @@ from codecairn.names.lookup import find_exact, worth
 from codecairn.names.qualified import parts, qualified_name
 from codecairn.paths import printable
 from codecairn.resolve.engine import Engine
+from codecairn.resolve.references import overloads_of
 from codecairn.resolve.rules import rules_of
 from codecairn.resolve.same_definition import Candidate, declarations, definition_of, group_one, home_of
 from codecairn.resolve.values import VARIABLES, Definition
@@ -51,9 +52,20 @@ def meanings(engine: Engine, name: str, path: str | None = None, line: int | Non
     is_apart = line is not None
     if path is not None and len(found) == len(found[0]) == 1:
         asked = definition_of(found[0][0])
-        others = [each for each in declarations(engine, home_of(engine, asked)) if each != asked]
-        return [SymbolMeaning(asked, tuple(others), is_apart)]
+        others = dict.fromkeys(
+            declared for one in _overloads(engine, asked) for declared in declarations(engine, home_of(engine, one))
+        )
+        return [SymbolMeaning(asked, tuple(each for each in others if each != asked), is_apart)]
     return [SymbolMeaning(definition_of(first), tuple(map(definition_of, also)), is_apart) for first, *also in found]
+
+
+def _overloads(engine: Engine, asked: Definition) -> list[Definition]:
+    """The definition that is asked for first, and those in its file that are answered with it, where overloads are."""
+    row = engine.known.rows[asked.file]
+    if not rules_of(row.language).rules.headers:
+        return [asked]
+    same = [each for each in overloads_of(engine, asked) - {asked} if each.file == asked.file]
+    return [asked, *sorted(same, key=lambda each: each.number)]
 
 
 def _groups(engine: Engine, name: str, path: str | None, line: int | None) -> list[list[Candidate]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,10 +10,13 @@ from functools import partial
 from typing import TypeVar
 
 from codecairn.parse.facts import EdgeKind, Import, Site
-from codecairn.parse.kinds import TYPES
+from codecairn.parse.kinds import CALLABLE, TYPES
+from codecairn.parse.language import family
 from codecairn.resolve.engine import Engine
+from codecairn.resolve.made_values import makes_value
 from codecairn.resolve.name_uses import uses_of
 from codecairn.resolve.overloads import Overloads
+from codecairn.resolve.overriding import overridden, overriding
 from codecairn.resolve.questions import BoundSite
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.values import Definition, Instance, Resolver, Value
@@ -74,7 +78,7 @@ def references_to(engine: Engine, target: Definition, *, is_apart: bool = False)
     elsewhere = set[tuple[int, int, int]]()
     for file, site, bound in _sites(engine, target, names | maker):
         is_import = site.kind == "imports" and bound.definition in merged
-        is_made = site.kind == "calls" and made is not None and bound.definition == made
+        is_made = made is not None and bound.definition == made and makes_value(engine.scope(file), site)
         is_meant = bound.definition in group or is_import or is_made
         if is_meant and overloads and overloads.excludes(file, site):
             elsewhere.add((file, site.line, site.column))
@@ -90,6 +94,7 @@ def references_to(engine: Engine, target: Definition, *, is_apart: bool = False)
             elsewhere.add((file, site.line, site.column))
     references += _declarations(engine, target, group if not overloads else {target})
     references += _assignments(engine, target, group)
+    references += _overriding(engine, target, group)
     references += _quoted_references(engine, target, group)
     is_whole = engine.budget.unreached == before
     return ReferenceSet(
@@ -112,7 +117,8 @@ def _sites(engine: Engine, target: Definition, names: set[str]) -> Iterator[tupl
 
 def _group(engine: Engine, target: Definition) -> set[Definition]:
     """The definitions that are one with the target: its overloads, its setter, what it overrides where that counts."""
-    group = _overloads(engine, target)
+    group = overloads_of(engine, target)
+    group |= {above for each in group for above in overridden(engine, each)}
     scope, symbol = engine.scope(target.file), engine.symbol(target)
     if not scope.rules.overrides_are_one or symbol.kind not in ("method", "field") or symbol.parent < 0:
         return group
@@ -121,7 +127,7 @@ def _group(engine: Engine, target: Definition) -> set[Definition]:
     return group | _family(engine, target)
 
 
-def _overloads(engine: Engine, target: Definition) -> set[Definition]:
+def overloads_of(engine: Engine, target: Definition) -> set[Definition]:
     scope, symbol = engine.scope(target.file), engine.symbol(target)
     block = scope.block(symbol) if scope.rules.scopes == "braces" and symbol.parent < 0 else None
     return (
@@ -134,7 +140,35 @@ def _overloads(engine: Engine, target: Definition) -> set[Definition]:
         }
         | {target}
         | parts_of(engine, target)
+        | overloads_beside(engine, target)
     )
+
+
+def overloads_beside(engine: Engine, target: Definition) -> set[Definition]:
+    """Functions of one path in other files, where any file may add to a namespace: overloads, specialisations, and
+    where each is declared or defined. One program has no two others of a path that a header names; a path that is no
+    more than a name is one in the headers of one folder alone."""
+    row, symbol, rules = engine.known.rows[target.file], engine.symbol(target), engine.scope(target.file).rules
+    if not rules.namespaces or rules.closed or symbol.kind not in CALLABLE:
+        return set()
+    same = [
+        (other, each) for other, each in engine.definitions_named(symbol.name)
+        if (each.path, each.kind) == (symbol.path, symbol.kind)
+        and family(other.language) == family(row.language)
+        and not each.signature.startswith(("#", "static "))
+    ]  # fmt: skip
+    headers, folder = [each for each in same if each[0].path.endswith(rules.headers)], posixpath.dirname(row.path)
+    if symbol.path == symbol.name:
+        is_header = row.path.endswith(rules.headers)
+        same = [each for each in headers if is_header and posixpath.dirname(each[0].path) == folder]
+    found = (Definition(other.id, each.number) for other, each in same) if headers else ()
+    return {each for each in found if each == target or _is_shared(engine, each)}
+
+
+def _is_shared(engine: Engine, function: Definition) -> bool:
+    """Whether a function stands in a header, or outside of the type that it is defined for."""
+    scope, parent = engine.scope(function.file), engine.symbol(function).parent
+    return scope.row.path.endswith(scope.rules.headers) or parent < 0 or scope.symbols[parent].kind not in TYPES
 
 
 def parts_of(engine: Engine, target: Definition) -> set[Definition]:
@@ -252,6 +286,14 @@ def _assignments(engine: Engine, target: Definition, group: set[Definition]) -> 
             yield Reference(
                 row.id, symbol.name_line, 0, "references", symbol.parent, "receiver_type", CONFIDENCE["receiver_type"]
             )
+
+
+def _overriding(engine: Engine, target: Definition, group: set[Definition]) -> Iterator[Reference]:
+    """Where types below declare and define the target again."""
+    for each in overriding(engine, target):
+        if each not in group:
+            line, confidence = engine.symbol(each).name_line, CONFIDENCE["receiver_type"]
+            yield Reference(each.file, line, 0, "references", each.number, "receiver_type", confidence)
 
 
 def _declarations(engine: Engine, target: Definition, group: set[Definition]) -> Iterator[Reference]:

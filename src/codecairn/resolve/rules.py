@@ -44,6 +44,7 @@ class CompiledRules:
     fixture: re.Pattern[str] | None
     extended: re.Pattern[str] | None
     partial: re.Pattern[str] | None
+    virtual: re.Pattern[str] | None
     library_members: frozenset[str]
     before_quoted: re.Pattern[str]
     doc_result: re.Pattern[str] | None
@@ -85,6 +86,7 @@ def rules_of(language: str) -> CompiledRules:
         fixture=_compile_given(rules.fixture),
         extended=_compile_given(rules.extended),
         partial=_compile_given(rules.partial),
+        virtual=_compile_given(rules.virtual),
         library_members=frozenset(rules.library_members.split()),
         before_quoted=re.compile(f"(?:{rules.quoted})$"),
         doc_result=_compile_given(rules.doc_result),

@@ -16,7 +16,7 @@ from dataclasses import replace
 from codecairn.parse.kinds import CALLABLE
 from codecairn.parse.language import family
 from codecairn.resolve.engine import Engine
-from codecairn.resolve.references import Reference, ReferenceSet, parts_of, references_to
+from codecairn.resolve.references import Reference, ReferenceSet, overloads_beside, parts_of, references_to
 from codecairn.resolve.rules import rules_of
 from codecairn.resolve.values import VARIABLES, Definition
 from codecairn.store.file_version import SymbolRow
@@ -138,7 +138,8 @@ def _pairs(engine: Engine, found: list[Candidate]) -> Iterator[tuple[Definition,
             yield definition_of(defined), definition_of(each)
     known = {definition_of(each) for each in found}
     for each in found:
-        yield from ((definition_of(each), part) for part in parts_of(engine, definition_of(each)) & known)
+        asked = definition_of(each)
+        yield from ((asked, part) for part in (parts_of(engine, asked) | overloads_beside(engine, asked)) & known)
         for above in _interfaces(engine, each):
             if above in known and above != definition_of(each):
                 yield above, definition_of(each)

@@ -138,9 +138,17 @@ class FileScope(SymbolScope):
             function = self.symbol_at(at)
             return Variable(self.body(function), at, "parameter") if function else None
         found = self._with_body(at, brackets)
-        if found is None and self.rules.scopes == "functions" and (function := self.symbol_at(at)) is not None:
+        function = self.symbol_at(at) if found is None else None
+        if function is not None and self.rules.scopes == "functions":
             return Variable(self.span(function), at, "parameter")
+        if function is not None and self._is_head(function, brackets):
+            return Variable(brackets, at, "parameter")
         return found
+
+    def _is_head(self, function: SymbolRow, brackets: Span) -> bool:
+        """Whether brackets are those of a function's parameters: it may have no body that they reach into."""
+        name = self.name_at(function) + len(function.name)
+        return name <= brackets.start and not self.source.code[name : brackets.start].strip()
 
     def _from_pattern(self, at: int) -> Variable | None:
         brackets = self.source.around(at)

@@ -127,7 +127,7 @@ class Types:
             return FunctionValue(arguments[-1], scope.row.id, position, me)
         value = self._type_by_name(scope, base, position, me) or self._library_type(scope, last)
         if arguments and isinstance(value, Outside):
-            return Elements(arguments[-1], scope.row.id, position, me, value.is_told)
+            return Elements(_held(scope, last, arguments), scope.row.id, position, me, value.is_told)
         return value
 
     def is_own(self, scope: FileScope, name: str, position: int) -> bool:
@@ -174,8 +174,8 @@ class Types:
         is_path = len(steps) > 1 and scope.rules.imports == "crate"
         wants = "function" if is_path else "value" if as_value or len(steps) > 1 else "type"
         value = self._beginning(scope, first, position, me, wants)
-        if value is None and scope.rules.namespaces and len(steps) > 1:
-            value = Namespace((first,), scope.row.id)
+        if scope.rules.namespaces and len(steps) > 1 and not self._engine.expressions.holds_names(value):
+            value = Namespace((first,), scope.row.id)  # no variable or function of the name is meant
         if value is None and scope.rules.imports == "crate" and len(steps) > 1:
             value, begin = self._paths.of_crate(scope, [step.text for step in steps[:-1]], position)
         for step in steps[begin:]:
@@ -192,8 +192,8 @@ class Types:
                 else self._step_into(scope, value, step.text, is_last, as_value)
             )
         if isinstance(value, Outside):
-            name = steps[-1].text
-            return Outside(name=name) if name[:1].isupper() and value.is_told else UNTOLD
+            name, is_plain = steps[-1].text, scope.rules.namespaces and not scope.rules.closed
+            return Outside(name=name) if (is_plain or name[:1].isupper()) and value.is_told else UNTOLD
         return self._instance(value) if not as_value else self._engine.expressions.read(value)
 
     def _beginning(
@@ -305,6 +305,14 @@ class Types:
         if (bound := re.search(r"\bbound\s*=\s*([^,)]+)", symbol.signature)) is not None:
             return self.value(scope, bound[1], self._engine.expressions.inside(definition))
         return self.value(scope, text, self._engine.expressions.inside(definition))
+
+
+def _held(scope: FileScope, name: str, arguments: list[str]) -> str:
+    """What a library's generic holds: its last argument; where pointers are generics, too, its first, as what follows
+    tells how it is kept, or the second of a map."""
+    if not scope.rules.points:
+        return arguments[-1]
+    return arguments[1] if name.endswith("map") and len(arguments) > 1 else arguments[0]
 
 
 def _intersection(text: str) -> list[str]:

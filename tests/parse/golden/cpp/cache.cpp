@@ -155,3 +155,16 @@ bool check(bool condition, const char* text) {
 }  // namespace atlas::testing
 
 extern "C" int atlas_version(void) { return 3; }
+
+CACHE_EXPORT template <typename Key> class Keys {
+ public:
+  void add(const Key& key) {
+    if CACHE_CONSTEXPR (sizeof(Key) > 8) keep(key);
+  }
+  CACHE_DEPRECATED("Use clear(), "
+                   "which says what it does.")
+  void empty(const char* why) {
+    clear(why);
+  }
+  void clear() { drop(); }
+};
