@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from codecairn.file_roles import Role, is_product, is_vendored, role_of
+from codecairn.parse.language import globs_of, languages
 from codecairn.source.file_content import classify
 
 ROLES: dict[Role, list[str]] = {
@@ -89,3 +92,10 @@ PARAGRAPH = "Every setting has a default, and the defaults are listed here.\nSom
 )
 def test_a_document_is_one_whatever_its_size(path: str, line: str, reason: str | None) -> None:
     assert classify(path, (line * (100_000 // len(line))).encode()) == reason
+
+
+@pytest.mark.parametrize("key", ["test_files", "entry_files"])
+def test_what_is_read_of_the_languages_alone_is_what_they_say(key: Literal["test_files", "entry_files"]) -> None:
+    said = {glob for each in languages().values() for glob in getattr(each.data, key)}
+    assert set(globs_of(key)) == said
+    assert said

@@ -24,7 +24,7 @@ from functools import cache
 from typing import Literal
 
 from codecairn.cache import Memo
-from codecairn.parse.language import languages
+from codecairn.parse.language import globs_of
 
 Role = Literal[
     "test", "vendored", "document", "example", "benchmark", "legacy", "data", "generated", "configuration", "entry",
@@ -225,18 +225,18 @@ _SIMPLE = re.compile(r"(?P<start>[^*?\[]*)(?P<star>\??\*)?(?P<end>[^*?\[]*)")
 
 @cache
 def _test_names() -> _Names:
-    return _Names(glob for each in languages().values() for glob in each.data.test_files)
+    return _Names(globs_of("test_files"))
 
 
 @cache
 def _entry_names() -> _Names:
     """Of lower case."""
-    return _Names(glob.lower() for each in languages().values() for glob in each.data.entry_files if "/" not in glob)
+    return _Names(glob.lower() for glob in globs_of("entry_files") if "/" not in glob)
 
 
 @cache
 def _entry_paths() -> re.Pattern[str]:
-    globs = (glob for each in languages().values() for glob in each.data.entry_files if "/" in glob)
+    globs = (glob for glob in globs_of("entry_files") if "/" in glob)
     return re.compile(rf"(?:^|/)(?:{_either(globs).pattern})")
 
 

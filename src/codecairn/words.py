@@ -22,8 +22,8 @@ ANALYSIS = 1
 _WORD = re.compile(r"[^\W\d]\w*|\d+")
 _ASCII_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+")
 """The same of a text in ASCII, in half the time."""
-_APART = bytes(code if chr(code).isalnum() or code == ord("_") else ord(" ") for code in range(128)).ljust(256)
-"""Bytes of ASCII in which all that is in no word is a blank."""
+_APART = bytes(code if code >= 128 or chr(code).isalnum() or code == ord("_") else ord(" ") for code in range(256))
+"""All of ASCII that is in no word is a blank; other letters, of several bytes each, are told by an expression."""
 _AFTER_DIGITS = chr(ord("9") + 1)
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_]+")
 _VOWEL = re.compile("[aeiouy]")
@@ -72,15 +72,14 @@ def analyse_identifiers(found: Iterable[str]) -> str:
 
 def analyse_code(text: bytes) -> tuple[str, str]:
     """The words of a text, as `analyse` gives them, and its identifiers as they are written, each once, in order."""
-    if not text.isascii():
-        found = _WORD.findall(text.decode("utf-8", "replace"))
-        return analyse_identifiers(found), " ".join(sorted(set(found)))
     # Half the time of an expression, but for digits at the front of a word, which are one by themselves.
-    found = text.translate(_APART).decode().split()
+    found = text.translate(_APART).decode("utf-8", "replace").split()
+    if not text.isascii():
+        found = list(chain.from_iterable([each] if each.isascii() else _WORD.findall(each) for each in found))
     spelt = sorted(set(found))
     numbers = bisect_left(spelt, _AFTER_DIGITS)
     if not all(map(str.isdigit, spelt[:numbers])):
-        apart = chain.from_iterable(map(_ASCII_WORD.findall, spelt[:numbers]))
+        apart = chain.from_iterable(map(identifiers, spelt[:numbers]))
         spelt = sorted({*apart, *spelt[numbers:]})
     return analyse_identifiers(found), " ".join(spelt)
 

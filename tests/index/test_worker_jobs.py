@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from codecairn.cancel import Cancel
+from codecairn.index import worker_pool
 from codecairn.index.worker_pool import WaitingJobs, Workers, jobs_for
 
 
@@ -67,3 +68,22 @@ def test_one_worker_rests_and_the_others_end(tmp_path: Path) -> None:
     finally:
         workers.close()
     assert not workers.idle
+
+
+def test_a_worker_is_not_blamed_while_what_it_gave_waits_to_be_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [f"m{number}.py" for number in range(32)]
+    for path in paths:
+        (tmp_path / path).write_text("def f(): ...\n" * 2000)
+    monkeypatch.setattr(worker_pool, "_STALLED_S", -1.0)  # whoever is asked anything at this moment has stalled
+    worker = worker_pool._Worker(tmp_path)
+    given = []
+    try:
+        for outcome in worker._answers(jobs_for(tmp_path, "", "sha1", paths, {})[0]):
+            worker.end_if_stalled()
+            given.append(outcome.path)
+    finally:
+        worker.end()
+    assert given == jobs_for(tmp_path, "", "sha1", paths, {})[0].paths
+    assert len(given) > 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -139,12 +140,22 @@ def ask_tool(tool: str, root: Path | None, asked: Mapping[str, Any]) -> dict[str
     project = str(project_around(root))
     arguments = {"workspace": project, **asked}
     if asked.get("ref") is None:
-        with translate_errors():
+        with translate_errors(), _nothing_collected():
             reply = _reply(tool, arguments, None, None)
         if reply.error is None and reply.value["metadata"]["freshness_status"] == "fresh":
             return reply.value
     bring_up(project, asked.get("ref"))
     return call_tool(tool, arguments)
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """One answer leaves little that only names itself, and to look for it takes 7 ms of a search's 240."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def bring_up(project: str, *refs: str | None) -> None:

@@ -6,7 +6,7 @@ the dot of two rows is a whole number, so that a ranking is the same on every ma
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -15,6 +15,8 @@ import numpy.typing as npt
 Rows = npt.NDArray[np.int8]
 """One vector a row."""
 Row = npt.NDArray[np.int8]
+Cosines = npt.NDArray[np.float64]
+"""A number a row: cosines, or the whole numbers that they are made of."""
 _EXACT_IN_SINGLE = 1024
 """Numbers in a row, of which the sum of 1,024 products of eight bits is below 2**24."""
 _BLOCK_BYTES = 96 * 1024
@@ -89,17 +91,38 @@ def _largest(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return largest
 
 
-def cosines(rows: Rows | npt.NDArray[np.int64], query: Row) -> npt.NDArray[np.float64]:
-    """The angle of each row to the query: the same number everywhere, as every sum in it is whole and small enough to
-    be held exactly, in whatever order it is added up."""
-    is_small = rows.dtype == np.int8 and len(query) <= _EXACT_IN_SINGLE
-    asked: npt.NDArray[Any] = query.astype(np.float32 if is_small else np.float64)
-    dots, squares = np.empty(len(rows)), np.empty(len(rows))
-    step = max(1, _BLOCK_BYTES // (asked.itemsize * max(1, len(asked))))
-    for start in range(0, len(rows), step):
-        wide = rows[start : start + step].astype(asked.dtype)
-        dots[start : start + step] = wide @ asked
-        squares[start : start + step] = np.einsum("ij,ij->i", wide, wide)
+def cosines(rows: Rows | npt.NDArray[np.int64], query: Row) -> Cosines:
+    """The angle of each row to the query."""
+    return angles(dots(rows, query), squares(rows), query)
+
+
+def angles(dots: Cosines, squares: Cosines, query: Row) -> Cosines:
+    """The cosines of what has these dots with the query and with itself: the same numbers everywhere, as every sum in
+    them is whole and small enough to be held exactly, in whatever order it is added up."""
+    asked = query.astype(np.float64)
     norms = np.sqrt(squares * float(asked @ asked))
-    found: npt.NDArray[np.float64] = np.divide(dots, norms, out=np.zeros_like(dots), where=norms > 0)
+    found: Cosines = np.divide(dots, norms, out=np.zeros_like(dots), where=norms > 0)
     return found
+
+
+def dots(rows: Rows | npt.NDArray[np.int64], query: Row) -> Cosines:
+    """The dot of each row with the query."""
+    asked = query.astype(_wide_enough(rows))
+    return _each_block(rows, lambda wide: wide @ asked)
+
+
+def squares(rows: Rows | npt.NDArray[np.int64]) -> Cosines:
+    """The dot of each row with itself."""
+    return _each_block(rows, lambda wide: np.einsum("ij,ij->i", wide, wide))
+
+
+def _each_block(rows: npt.NDArray[Any], work: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> Cosines:
+    found, kind = np.empty(len(rows)), np.dtype(_wide_enough(rows))
+    step = max(1, _BLOCK_BYTES // (kind.itemsize * max(1, rows.shape[1])))
+    for start in range(0, len(rows), step):
+        found[start : start + step] = work(rows[start : start + step].astype(kind))
+    return found
+
+
+def _wide_enough(rows: npt.NDArray[Any]) -> type[np.float32 | np.float64]:
+    return np.float32 if rows.dtype == np.int8 and rows.shape[1] <= _EXACT_IN_SINGLE else np.float64

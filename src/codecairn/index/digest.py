@@ -18,7 +18,7 @@ from codecairn.parse.extract import extract
 from codecairn.parse.facts import FileFacts
 from codecairn.parse.language import Language, language_of, languages
 from codecairn.parse.version import extractor_version
-from codecairn.source.file_content import ListedFile, Skip, classify, indexable_text, read_text, unix_lines
+from codecairn.source.file_content import ListedFile, Skip, classify, indexable_text, read_plain, unix_lines
 from codecairn.store.file_version import (
     LINES,
     ChunkRow,
@@ -55,15 +55,20 @@ class Outcome(Struct, frozen=True, array_like=True):
     detail: str = ""
     known: int | None = None
     version: FileVersion | None = None
+    blob: bytes = b""
+    """The id that git gives the content which is left out; empty where it is not known."""
 
 
 def digest(root: Path, prefix: str, path: str, known: Collection[int] = (), algorithm: str = "sha1") -> Outcome:
     now_ns = time.time_ns()
-    content = read_text(root, path, LARGEST_FILE)
-    if isinstance(content, Skip):
-        return Outcome(path, reason=content.reason)
-    stat = lasting_stamp(content.found, now_ns)
-    return _take_apart(prefix, path, content.raw, content.text, known, algorithm, stat)
+    read = read_plain(root, path, LARGEST_FILE)
+    if isinstance(read, Skip):
+        return Outcome(path, reason=read.reason)
+    text = indexable_text(read.bytes)
+    if text is None:
+        return Outcome(path, reason=Skip.BINARY, blob=blob_id(read.bytes, algorithm))
+    stat = lasting_stamp(read.found, now_ns)
+    return _take_apart(prefix, path, unix_lines(read.bytes), text, known, algorithm, stat)
 
 
 def digest_blob(prefix: str, path: str, data: bytes, known: Collection[int] = (), algorithm: str = "sha1") -> Outcome:
@@ -78,9 +83,9 @@ def _take_apart(
     prefix: str, path: str, raw: bytes, text: bytes, known: Collection[int], algorithm: str,
     stat: tuple[int, int, int, int],
 ) -> Outcome:  # fmt: skip
-    if reason := classify(path, text):
-        return Outcome(path, stat, reason)
     blob = blob_id(raw, algorithm)
+    if reason := classify(path, text):
+        return Outcome(path, stat, reason, blob=blob)
     language = language_of(path, text)
     id_ = version_id(prefix + path, blob, reader_version(language))
     if id_ in known:

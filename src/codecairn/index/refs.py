@@ -126,7 +126,7 @@ class Refs:
 
     def _is_done(self, layer: Layer | None, commit: str) -> bool:
         """Whether a run that laid a ref also came to count its imports."""
-        return self._is_current(layer, commit) and layer is not None and layer.counted == layer.generation
+        return self._is_current(layer, commit) and layer is not None and layer.is_counted
 
     def _bring_up_base(self) -> Layer | None:
         """The base at the tip of the default branch; None where nothing was ever committed."""
@@ -137,7 +137,7 @@ class Refs:
         if base is None:
             return self._create_base(tip)
         if base.name == tip.name and self._is_current(base, tip.commit):
-            return base if base.counted == base.generation else self._finish(base, None, ())
+            return base if base.is_counted else self._finish(base, None, ())
         return self._move(base, tip)
 
     def _create_base(self, tip: Tip) -> Layer:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 TEST = "test (include_tests is false)"
 Progress = Callable[[int, int, str], None]
+_MOST_LEFT_OUT = 50_000
+"""Paths, some 250 bytes each: those beyond are read again from git."""
 
 
 def ignore_progress(done: int, total: int, said: str) -> None:
@@ -162,6 +164,12 @@ class Run:
     is_mending: bool = False
     """Whether versions were found damaged, so that what other layers say of them cannot be built upon."""
     report: Report = field(default_factory=Report)
+    left_out: dict[str, tuple[bytes, str]] = field(default_factory=dict)
+    """Of paths that were read in this run and are not indexed: the blob that git has of the content, and the reason."""
+
+    def remember_left_out(self, path: str, blob: bytes, reason: str) -> None:
+        if blob and len(self.left_out) < _MOST_LEFT_OUT:
+            self.left_out[path] = (blob, reason)
 
     @property
     def store(self) -> IndexStore:

@@ -136,7 +136,10 @@ def _standing_of_ref(index: ProjectIndex, asked: str, cancel: Cancel) -> IndexSt
     if lacking:
         warnings = [*warnings, f"{lacking} of {printable(asked)} could not be read: not in this clone"]
     is_behind = index.source.is_behind is not None and index.source.is_behind()
-    freshness: Freshness = "fresh" if tip == layer.head and not is_behind else "stale"
+    # Another process may be laying it at this moment, and a run that was killed left it so: what is found first depends
+    # on counts that come last.
+    is_whole = tip == layer.head and layer.is_counted
+    freshness: Freshness = "fresh" if is_whole and not is_behind else "stale"
     return IndexStatus(
         freshness, "ready", "compatible", layer.name, opened, layer, warnings, lacks_files=bool(lacking)
     )  # fmt: skip

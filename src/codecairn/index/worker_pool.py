@@ -14,8 +14,9 @@ from typing import IO
 
 import msgspec
 
-from codecairn import config
+from codecairn.allocator import with_large_pages
 from codecairn.cancel import Cancel
+from codecairn.config import child_environment
 from codecairn.errors import CairnError, Cancelled
 from codecairn.index.digest import Outcome
 from codecairn.index.worker import Job, read_frame, write_frame
@@ -35,6 +36,7 @@ _MOST_WAITING = 48
 """Outcomes read and not yet written: what bounds memory, whatever the size of the repository."""
 
 
+_OUTCOME = msgspec.msgpack.Decoder(Outcome)
 _Done = queue.Queue[Outcome | CairnError | None]
 """Outcomes as workers hand them over; None where one has no more."""
 
@@ -189,9 +191,10 @@ class _Worker:
             while True:
                 self._asked_at = time.monotonic()
                 frame = read_frame(_pipe(child.stdout))
+                self._asked_at = None  # until it is asked again: what is handed over may wait for a batch being written
                 if not frame:
                     break
-                yield msgspec.msgpack.decode(frame, type=Outcome)
+                yield _OUTCOME.decode(frame)
         except (OSError, ValueError):
             pass  # the child is gone; what it still owed is told by who counts
         finally:
@@ -211,7 +214,7 @@ class _Worker:
             # -P: a module of the project must not stand in for one of ours.
             command = [sys.executable, "-P", "-m", "codecairn.index.worker"]
             try:
-                child = process.start(command, folder=self._folder, environment=config.child_environment())
+                child = process.start(command, folder=self._folder, environment=with_large_pages(child_environment()))
             except OSError:  # no memory, no descriptors, or the folder was removed
                 break
             self._child = child

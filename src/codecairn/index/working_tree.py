@@ -142,7 +142,7 @@ class WorkingTree:
         run = self._run
         try:
             with open_view(run.store, self._target.lexical, self._root, self._source.guard.blocks) as view:
-                if view is None or view.layer.counted == view.layer.generation:
+                if view is None or view.layer.is_counted:
                     return None
                 like_base = None if run.is_mending else self._counts_by_base(view)
                 return run.importers.count(view, run.cancel) if like_base is None else like_base

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from codecairn.rank.candidate import LENGTH_NORM, SATURATION, SHORTEST_LENGTH
-from codecairn.rank.columns import Numbers, checksum
+from codecairn.rank.columns import checksum
 from codecairn.rank.weighed_query import Shares, WeighedQuery
 
 _LONG = 400
@@ -17,7 +17,7 @@ _SUBSTANCE = np.array([min(1.0, math.log1p(length) / math.log(_LONG)) for length
 
 def bm25(asked: WeighedQuery) -> Shares:
     """Over the most it could be: 1 is every word of the query, any number of times."""
-    length = np.maximum(_lengths(asked), SHORTEST_LENGTH)
+    length = np.maximum(asked.lengths, SHORTEST_LENGTH)
     norm = SATURATION * (1 - LENGTH_NORM + LENGTH_NORM * length / asked.average_length)
     total = np.zeros(len(norm))
     for weight, times in asked.counts:
@@ -41,8 +41,7 @@ def near(similarity: Shares) -> Shares:
 
 
 def name_match(asked: WeighedQuery) -> Shares:
-    rows = asked.candidates.rows
-    return asked.agreement(asked.candidates.table.name_parts.take(rows), len(rows))
+    return asked.agreement(asked.name_parts, len(asked.candidates.rows))
 
 
 def exact_match(asked: WeighedQuery) -> Shares:
@@ -52,10 +51,10 @@ def exact_match(asked: WeighedQuery) -> Shares:
     if not len(spelled):
         return np.zeros(len(rows))
     order = np.argsort(spelled)
-    bare = _bare_names(asked)
+    bare = asked.bare_names
     place = order[np.minimum(np.searchsorted(spelled[order], bare), len(order) - 1)]
     is_spelled = spelled[place] == bare
-    parts = asked.share(asked.candidates.table.name_parts.take(rows), len(rows))
+    parts = asked.share(asked.name_parts, len(rows))
     own = weight[place] / asked.whole
     return np.where(is_spelled, np.where(np.isnan(own), parts, own), 0.0)
 
@@ -81,7 +80,7 @@ def definition_boost(asked: WeighedQuery) -> Shares:
     """The chunk is the definition that a query of one name asks for, and not only its place."""
     if not asked.plan.symbol:
         return np.zeros(len(asked.candidates.rows))
-    return np.where(_bare_names(asked) == asked.bare_symbol, 1.0, 0.0)
+    return np.where(asked.bare_names == asked.bare_symbol, 1.0, 0.0)
 
 
 def kind_match(asked: WeighedQuery) -> Shares:
@@ -101,7 +100,7 @@ def doc_match(asked: WeighedQuery) -> Shares:
 
 def substance(asked: WeighedQuery) -> Shares:
     """Longer text has more to show: of two that match alike, the implementation and not its declaration."""
-    return _SUBSTANCE[np.minimum(_lengths(asked), _LONG)]
+    return _SUBSTANCE[np.minimum(asked.lengths, _LONG)]
 
 
 def name_equality(asked: WeighedQuery) -> Shares:
@@ -109,10 +108,10 @@ def name_equality(asked: WeighedQuery) -> Shares:
     symbol, path = asked.plan.symbol, asked.plan.path
     given = np.zeros(len(asked.candidates.rows))
     if symbol:
-        is_alike = (_bare_names(asked) == asked.bare_symbol) & (_names(asked) != checksum(""))
+        is_alike = (asked.bare_names == asked.bare_symbol) & (asked.names != checksum(""))
         # `$ZodError` is a ZodError: the better place decides. `_error` is another name.
         same = [checksum(sigil + symbol) for sigil in ("", "$", "@", "$@", "@@", "$$", "@$")]
-        given = np.where(is_alike, np.where(np.isin(_names(asked), same), 1.0, 0.9), given)
+        given = np.where(is_alike, np.where(np.isin(asked.names, same), 1.0, 0.9), given)
     if path:
         ends = [f"/{each.path.lower()}".endswith("/" + path) for each in asked.candidates.files]
         given = np.maximum(given, np.array(ends, np.float64)[asked.candidates.file])
@@ -121,16 +120,4 @@ def name_equality(asked: WeighedQuery) -> Shares:
 
 def is_named(asked: WeighedQuery) -> npt.NDArray[np.bool_]:
     """Its name is the query, letter by letter."""
-    return np.equal(_names(asked), checksum(asked.plan.symbol))
-
-
-def _names(asked: WeighedQuery) -> Numbers:
-    return asked.candidates.table.name.take(asked.candidates.rows)
-
-
-def _bare_names(asked: WeighedQuery) -> Numbers:
-    return asked.candidates.table.bare.take(asked.candidates.rows)
-
-
-def _lengths(asked: WeighedQuery) -> Numbers:
-    return asked.candidates.table.length.take(asked.candidates.rows)
+    return np.equal(asked.names, checksum(asked.plan.symbol))

@@ -13,7 +13,6 @@ search that is under way keeps its own.
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import accumulate, chain
 from typing import Any, NamedTuple
@@ -22,7 +21,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from codecairn.cache import CacheState, NamedCache
+from codecairn.cache import Cache, CacheState, NamedCache
 from codecairn.rank.candidate import LONGEST_DOC, Place
 from codecairn.rank.file_paths import folder_parts, penalty, telling_stem
 from codecairn.store.file_version import SymbolRow
@@ -30,7 +29,6 @@ from codecairn.store.view import ChunkHead, FileRow, View
 from codecairn.words import analyse, bare, fresh_parts_of, parts_of
 
 Numbers = npt.NDArray[np.int64]
-_LONGEST_COUNT = (1 << 16) - 1
 _OPENING = 3
 _FILE_BYTES, _ROW_BYTES, _PATH_BYTES, _PART_BYTES = 300, 80, 700, 300
 """Of Python's own objects for each."""
@@ -77,8 +75,6 @@ class Parts(NamedTuple):
 
     owner: Numbers
     value: npt.NDArray[Any]
-    at: Numbers
-    """Where each stands in its column."""
 
 
 class _Ragged:
@@ -90,9 +86,13 @@ class _Ragged:
         self._ends.extend([0])
 
     def extend(self, rows: Sequence[Sequence[int]]) -> None:
+        self.extend_flat(list(chain.from_iterable(rows)), list(map(len, rows)))
+
+    def extend_flat(self, values: Sequence[int] | npt.NDArray[Any], sizes: Sequence[int]) -> None:
+        """The same of rows whose values stand one after the other."""
         size = self.values.size
-        self.values.extend(list(chain.from_iterable(rows)))
-        self._ends.extend(list(accumulate(map(len, rows), initial=size))[1:])
+        self.values.extend(values)
+        self._ends.extend(list(accumulate(sizes, initial=size))[1:])
 
     def take(self, rows: Numbers) -> Parts:
         ends = self._ends.all
@@ -100,7 +100,7 @@ class _Ragged:
         count = ends[rows + 1] - start
         before = np.cumsum(count) - count
         at = np.arange(int(count.sum())) + np.repeat(start - before, count)
-        return Parts(np.repeat(np.arange(len(rows)), count), self.values.all[at], at)
+        return Parts(np.repeat(np.arange(len(rows)), count), self.values.all[at])
 
     @property
     def nbytes(self) -> int:
@@ -147,8 +147,7 @@ class Table:
         self._paths: dict[tuple[str, str], int] = {}
         self.number, self.symbol, self.start, self.length = (_Growing(np.int32) for _ in range(4))
         self.name, self.bare, self.kind = (_Growing(np.uint32) for _ in range(3))
-        self.terms, self.times = _Ragged(np.uint32), _Growing(np.uint16)
-        self.doc = _Ragged(np.uint32)
+        self.terms, self.doc = _Ragged(np.uint32), _Ragged(np.uint32)
         self.name_parts, self.qualifier_parts = _Ragged(np.int32), _Ragged(np.int32)
         self.stem_parts, self.folder_parts = _Ragged(np.int32), _Ragged(np.int32)
         self.penalty = _Growing(np.float64)
@@ -173,7 +172,7 @@ class Table:
     def add_chunks(self, heads: Sequence[ChunkHead], terms: Mapping[int, Sequence[bytes]]) -> None:
         """All at once: an array grows in one step for a hundred chunks as for one."""
         first = self.number.size
-        self._add(heads, [Counter(terms[each.file][each.number].split()) for each in heads])
+        self._add(heads, [terms[each.file][each.number].split() for each in heads])
         for row, each in enumerate(heads, first):
             self._rows.setdefault(each.file, {})[each.number] = row
 
@@ -185,10 +184,10 @@ class Table:
             file, number, symbol.start_line, symbol.number, len(words), symbol.kind, symbol.name, symbol.path,
             symbol.doc,
         )  # fmt: skip
-        self._add([head], [Counter(words)])
+        self._add([head], [words])
         return row
 
-    def _add(self, heads: Sequence[ChunkHead], counts: Sequence[Counter[bytes]]) -> None:
+    def _add(self, heads: Sequence[ChunkHead], words: Sequence[Sequence[bytes]]) -> None:
         self.number.extend([each.number for each in heads])
         self.start.extend([each.start_line for each in heads])
         self.symbol.extend([each.symbol for each in heads])
@@ -196,9 +195,9 @@ class Table:
         self.kind.extend([checksum(each.kind) for each in heads])
         self.name.extend([checksum(each.name) for each in heads])
         self.bare.extend([checksum(bare(each.name)) for each in heads])
-        self.terms.extend([list(map(crc32, each)) for each in counts])
-        times = np.array(list(chain.from_iterable(each.values() for each in counts)), np.int64)
-        self.times.extend(np.minimum(times, _LONGEST_COUNT))
+        # A word as often as it is there: a query counts its own, which are few.
+        sizes = list(map(len, words))
+        self.terms.extend_flat(np.fromiter(map(crc32, chain.from_iterable(words)), np.uint32, sum(sizes)), sizes)
         self.doc.extend([_doc_words(each.doc[:LONGEST_DOC]) for each in heads])
         own = [fresh_parts_of(each.name) for each in heads]
         self.name_parts.extend([self.vocabulary.numbers(each) for each in own])
@@ -223,8 +222,8 @@ class Table:
     @property
     def nbytes(self) -> int:
         arrays = (
-            self.number, self.symbol, self.start, self.length, self.name, self.bare, self.kind, self.terms, self.times,
-            self.doc, self.name_parts, self.qualifier_parts, self.stem_parts, self.folder_parts, self.penalty,
+            self.number, self.symbol, self.start, self.length, self.name, self.bare, self.kind, self.terms, self.doc,
+            self.name_parts, self.qualifier_parts, self.stem_parts, self.folder_parts, self.penalty,
         )  # fmt: skip
         kept = _FILE_BYTES * (len(self._rows) + len(self._inside)) + _PATH_BYTES * len(self._paths)
         kept += _ROW_BYTES * self.number.size
@@ -232,7 +231,7 @@ class Table:
 
 
 def _doc_words(doc: str) -> list[int]:
-    return [checksum(word) for word in set(analyse(doc).split())] if doc else []
+    return list(map(crc32, set(analyse(doc).encode("utf-8", "surrogatepass").split()))) if doc else []
 
 
 def _qualifier(head: ChunkHead, own: tuple[str, ...]) -> list[str]:
@@ -242,6 +241,21 @@ def _qualifier(head: ChunkHead, own: tuple[str, ...]) -> list[str]:
     around = head.path.removesuffix(head.name)  # many have it in common
     parts = parts_of(around) if not around[-1:].isalnum() and around != head.path else fresh_parts_of(head.path)
     return [part for part in parts if part not in own]
+
+
+_terms: Cache[int, list[bytes]] = Cache("search.terms", 8_000_000, lambda lines: sum(map(len, lines)) + 50 * len(lines))
+"""The words of the long files whose chunks became rows lately. Searches come back to them for other chunks: of what two
+hundred searches of Django would unpack, a hundred files are two thirds."""
+_MANY_CHUNKS = 16
+
+
+def _terms_of(view: View, files: Collection[int]) -> dict[int, list[bytes]]:
+    known = {file: _terms.get(file) for file in files}
+    read = view.packed_terms([file for file, lines in known.items() if lines is None])
+    for file, lines in read.items():
+        if len(lines) > _MANY_CHUNKS:
+            _terms.put(file, lines)
+    return {file: read[file] if lines is None else lines for file, lines in known.items()}
 
 
 class Columns(NamedCache):
@@ -263,7 +277,7 @@ class Columns(NamedCache):
             table = self._table
             missing = table.missing(places)
             if missing:
-                terms = {file: view.packed_terms(file) for file in missing}
+                terms = _terms_of(view, missing)
                 wanted = [(file, number) for file, numbers in missing.items() for number in sorted(numbers)]
                 table.add_chunks(view.chunk_heads(wanted), terms)
             for (file, number), symbol in inside:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from msgspec import Struct
 
 from codecairn.parse.chunks import own_lines
@@ -13,6 +15,8 @@ from codecairn.store.view import FileRow, View
 LONGEST_CONTENT = 160
 """Lines. A longer symbol is shown by the part of it that was found."""
 _LONGEST_AFTER = 4
+_BLOCK = 4096
+"""Characters whose line ends are counted at once."""
 ELISION = "…"
 _SHORTEST_ELIDED = 3
 """Lines that a member's body must have for leaving it out to save any."""
@@ -31,7 +35,8 @@ class Excerpt(Struct, frozen=True):
 def excerpt_of(view: View, file: FileRow, chunk: ChunkRow, symbol: int) -> Excerpt:
     """A symbol, be it the chunk's own or one inside it; the chunk where there is none."""
     start, end = extent_of(view, file.id, chunk.number, symbol)
-    lines = _first_lines(view.text(file.id), max(end, chunk.end_line) + 3 * _LONGEST_AFTER)
+    last = max(end, chunk.end_line) + 3 * _LONGEST_AFTER
+    lines = Lines.of(view.text(file.id), min(start, chunk.start_line), last)
     first, content, is_cut = _content(view, file, chunk, (start, end), lines)
     return Excerpt(
         start, end, content, first, is_cut,
@@ -39,8 +44,25 @@ def excerpt_of(view: View, file: FileRow, chunk: ChunkRow, symbol: int) -> Excer
     )  # fmt: skip
 
 
-def _first_lines(text: str, most: int) -> list[str]:
-    return text.split("\n", most)[:most]
+class Lines(NamedTuple):
+    """Lines of a file, from one on."""
+
+    first: int
+    lines: list[str]
+
+    @classmethod
+    def of(cls, text: str, first: int, last: int) -> Lines:
+        """What stands before is counted and not taken apart: of a long file that is most of the work."""
+        at, before = 0, first - 1
+        while (count := text.count("\n", at, at + _BLOCK)) < before and at < len(text):
+            at, before = at + _BLOCK, before - count
+        for _ in range(before):
+            at = text.find("\n", at) + 1 or len(text)
+        most = last - first + 1
+        return cls(first, text[at:].split("\n", most)[:most])
+
+    def between(self, start: int, end: int) -> list[str]:
+        return self.lines[start - self.first : end - self.first + 1]
 
 
 def extent_of(view: View, file: int, number: int, symbol: int) -> tuple[int, int]:
@@ -50,31 +72,29 @@ def extent_of(view: View, file: int, number: int, symbol: int) -> tuple[int, int
 
 
 def extent_of_symbol(view: View, file: int, symbol: SymbolRow) -> tuple[int, int]:
-    pieces = [each for each in view.chunks(file) if each.symbol == symbol.number]
-    if not pieces:
-        return symbol.start_line, symbol.end_line
-    return min(each.start_line for each in pieces), max(symbol.end_line, pieces[0].start_line)
+    begins = view.begins_of(file, symbol.number)
+    return (min(begins), max(symbol.end_line, begins[0])) if begins else (symbol.start_line, symbol.end_line)
 
 
 def _content(
-    view: View, file: FileRow, chunk: ChunkRow, extent: tuple[int, int], lines: list[str]
+    view: View, file: FileRow, chunk: ChunkRow, extent: tuple[int, int], lines: Lines
 ) -> tuple[int, str, bool]:
     start, end = extent
     if end - start < LONGEST_CONTENT:
-        return start, "\n".join(lines[start - 1 : end]), False
+        return start, "\n".join(lines.between(start, end)), False
     chunks = view.chunks(file.id)
     own = own_lines([Chunk(each.start_line, each.end_line, each.symbol) for each in chunks])[chunk.number]
     text, last = [], own[0][0] - 1
     for first, until in own:
         if first > last + 1:
             text.append(ELISION)
-        text += lines[first - 1 : until]
+        text += lines.between(first, until)
         last = until
     return own[0][0], "\n".join(text[:LONGEST_CONTENT]), True
 
 
-def _following(lines: list[str], end: int) -> list[str]:
-    rest = [line for line in lines[end : end + 3 * _LONGEST_AFTER] if line.strip()]
+def _following(lines: Lines, end: int) -> list[str]:
+    rest = [line for line in lines.between(end + 1, end + 3 * _LONGEST_AFTER) if line.strip()]
     return rest[:_LONGEST_AFTER]
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, overload
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from codecairn.cache import Cache
+from codecairn.cache import MOST_VIEWS, Cache
 from codecairn.errors import EncoderFailed, InvalidInput
 from codecairn.names.filters import Filters
 from codecairn.rank.candidate import Candidate, Place, Ranked, Statistics, rarity
@@ -40,8 +39,7 @@ _VIEW_BYTES = 8_000_000
 Mode = Literal["hybrid", "vector", "keyword"]
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(Struct, frozen=True):
     query: str
     mode: Mode = "hybrid"
     filters: Filters = field(default_factory=Filters)
@@ -127,9 +125,19 @@ _rankings: Cache[tuple[_State, Question], _Weighed] = Cache(
     "search.rankings", 4_000_000, lambda weighed: _RESULT_BYTES * len(weighed.proposals)
 )
 """Some thirty."""
-_met: Cache[_State, tuple[Met, int]] = Cache("search.files", 16_000_000, lambda met: _MET_BYTES * met[1], _subject)
-"""The files that searches have met, which are at most those there are."""
 _frequencies: Cache[tuple[_State, str], int] = Cache("search.frequencies", 2_000_000, lambda _: 80)
+
+
+def _forget(gone: _State, _: object) -> None:
+    """Forget what was learnt of a state that is no more."""
+    _rankings.forget(lambda key: key[0] == gone)
+    _frequencies.forget(lambda key: key[0] == gone)
+
+
+_met: Cache[_State, tuple[Met, int]] = Cache(
+    "search.files", 16_000_000, lambda met: _MET_BYTES * met[1], _subject, MOST_VIEWS, _forget
+)
+"""The files that searches have met, which are at most those there are."""
 _extents: Cache[_State, Extent] = Cache("search.extents", 100_000, lambda _: 100, _subject)
 _vectors: Cache[_State, tuple[ViewVectors | None]] = Cache(
     "search.vectors",

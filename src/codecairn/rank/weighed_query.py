@@ -70,8 +70,8 @@ class WeighedQuery:
         """Each word's weight, and how often it is in the text of each candidate."""
         terms = self.candidates.table.terms.take(self.candidates.rows)
         which, word = self._matches(terms)
-        times = np.zeros((len(self.weights), len(self.candidates.rows)), np.int64)
-        times[word, terms.owner[which]] = self.candidates.table.times.all[terms.at[which]]
+        words, rows = len(self.weights), len(self.candidates.rows)
+        times = np.bincount(word * rows + terms.owner[which], minlength=words * rows).reshape(words, rows)
         return list(zip(self.weights.values(), times, strict=True))
 
     @cached_property
@@ -99,12 +99,18 @@ class WeighedQuery:
 
     def share(self, parts: Parts, rows: int) -> Shares:
         """The weight of the query's words among these parts, over that of all."""
-        weight = np.zeros(len(self.candidates.table.vocabulary))
+        return np.bincount(parts.owner, self._weights_of_parts[parts.value], rows) / self.whole
+
+    @cached_property
+    def _weights_of_parts(self) -> Shares:
+        """For each part of a name the weight of the query's word that it is."""
+        vocabulary = self.candidates.table.vocabulary
+        weight = np.zeros(len(vocabulary))
         for word, worth in self.weights.items():
-            number = self.candidates.table.vocabulary.find(word)
+            number = vocabulary.find(word)
             if number is not None and number < len(weight):
                 weight[number] = worth
-        return np.bincount(parts.owner, weight[parts.value], rows) / self.whole
+        return weight
 
     def agreement(self, parts: Parts, rows: int) -> Shares:
         """How much of the query a name accounts for, times how much of the name the query accounts for."""
@@ -137,6 +143,22 @@ class WeighedQuery:
             for end in range(_SHORTEST_OPENING, len(word)):
                 found[word[:end]] = max(weight, found.get(word[:end], 0.0))
         return found
+
+    @cached_property
+    def names(self) -> Numbers:
+        return self.candidates.table.name.take(self.candidates.rows)
+
+    @cached_property
+    def bare_names(self) -> Numbers:
+        return self.candidates.table.bare.take(self.candidates.rows)
+
+    @cached_property
+    def lengths(self) -> Numbers:
+        return self.candidates.table.length.take(self.candidates.rows)
+
+    @cached_property
+    def name_parts(self) -> Parts:
+        return self.candidates.table.name_parts.take(self.candidates.rows)
 
     @cached_property
     def spelled_weights(self) -> tuple[Numbers, Shares]:

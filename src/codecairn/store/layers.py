@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import Struct
 
 
 class Scope(NamedTuple):
@@ -22,8 +22,7 @@ class Scope(NamedTuple):
         return f"{'t' if self.tests else '-'}{'v' if self.vendor else '-'}:{self.prefix}"
 
 
-@dataclass(frozen=True)
-class Layer:
+class Layer(Struct, frozen=True):
     id: int
     root: str
     """The folder whose working tree it is; empty for a ref."""
@@ -51,6 +50,11 @@ class Layer:
     """The generation whose imports were counted last."""
 
     @property
+    def is_counted(self) -> bool:
+        """Whether its imports are those of what it holds: a ref that is being laid has them last."""
+        return self.counted == self.generation
+
+    @property
     def within(self) -> Scope:
         return Scope(self.prefix, self.tests, self.vendor)
 
@@ -70,7 +74,7 @@ def layer_in(database: sqlite3.Connection, condition: str, *values: object) -> L
 
 
 def _layer(row: tuple[Any, ...]) -> Layer:
-    named: dict[str, Any] = dict(zip(Layer.__dataclass_fields__, row, strict=True))
+    named: dict[str, Any] = dict(zip(Layer.__struct_fields__, row, strict=True))
     for name, type_ in (("excluded", dict[str, int]), ("rules", dict[str, str])):
         named[name] = msgspec.json.decode(named[name], type=type_)
     return Layer(**named | {name: bool(named[name]) for name in ("complete", "tests", "vendor")})

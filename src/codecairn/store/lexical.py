@@ -29,7 +29,7 @@ from typing import Any
 from codecairn.errors import Busy, CairnError, IndexIncompatible, TooManyFiles
 from codecairn.file_roles import is_product
 from codecairn.store.file_version import FileVersion, unpack_lines
-from codecairn.store.tantivy_checksums import Footers
+from codecairn.store.tantivy_checksums import Footers, Stamp
 from codecairn.text import one_line
 from codecairn.words import analyse
 
@@ -52,6 +52,7 @@ class Lexical:
 
         self._folder = folder
         self._footers = Footers(folder)
+        self._loaded: Stamp | None = None
         with _translating(folder):
             self._footers.check()
             self._index = tantivy.Index.open(str(folder))
@@ -75,8 +76,10 @@ class Lexical:
     def searcher(self) -> Searching:
         """A searcher over the last commit of any process."""
         with _translating(self._folder):
-            self._footers.check()
-            self._index.reload()
+            stamp = self._footers.check()
+            if stamp is None or stamp != self._loaded:  # a commit that lands meanwhile has another stamp
+                self._index.reload()
+                self._loaded = stamp
             return Searching(self._index.searcher(), self._folder)
 
     @contextmanager

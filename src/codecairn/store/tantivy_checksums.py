@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import struct
+import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,12 @@ _END = struct.Struct("<II")
 _MAGIC = 1337
 _LONGEST_FOOTER = 4096
 _PART = 1 << 20
+_SETTLED_NS = 100_000_000
+"""Stamps of files are told apart by some milliseconds at best."""
+
+
+Stamp = tuple[int, int, int]
+"""Time, size and inode of meta.json, which each commit writes anew."""
 
 
 class _Deletes(Struct):
@@ -44,22 +51,24 @@ class Footers:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._meta: tuple[int, int, int] | None = None
+        self._meta = folder / "meta.json"
+        self._seen: Stamp | None = None
         self._sound: frozenset[str] = frozenset()
 
-    def check(self) -> None:
-        """Raise ValueError if a file of the last commit is not what was written."""
-        stat = (self._folder / "meta.json").stat()
+    def check(self) -> Stamp | None:
+        """Raise ValueError if a file of the last commit is not what was written. Returns the stamp of the commit; None
+        for one so young that the next could have the same."""
+        stat = self._meta.stat()
         seen = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
-        if seen == self._meta:
-            return
-        names = frozenset(self._names())
-        for name in names - self._sound:
-            _check(self._folder / name)
-        self._sound, self._meta = names, seen
+        if seen != self._seen:
+            names = frozenset(self._names())
+            for name in names - self._sound:
+                _check(self._folder / name)
+            self._sound, self._seen = names, seen
+        return seen if time.time_ns() - stat.st_mtime_ns > _SETTLED_NS else None
 
     def _names(self) -> Iterator[str]:
-        meta = msgspec.json.decode((self._folder / "meta.json").read_bytes(), type=_Meta)
+        meta = msgspec.json.decode(self._meta.read_bytes(), type=_Meta)
         held = [each.name for each in self._folder.iterdir()]
         for segment in meta.segments:
             id_ = segment.segment_id.replace("-", "")

@@ -22,8 +22,7 @@ from typing import BinaryIO, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from codecairn.cache import Cache
-from codecairn.embed.encoder import Row, Rows, cosines
+from codecairn.embed.encoder import Row, Rows, angles, dots, squares
 from codecairn.store.vector_segments import Placement, Segment
 
 _GRACE_S = 60.0
@@ -131,10 +130,6 @@ def _for_writing(path: Path) -> BinaryIO:
     return os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600), "r+b")
 
 
-_sums: Cache[tuple[object, int], npt.NDArray[np.int64]] = Cache(
-    "vectors.file_sums", 8_000_000, lambda row: int(row.nbytes) + 300
-)
-"""The sum of a file's rows in a field."""
 _PLACED_BYTES = 400
 _BLOCK = 8_000
 """Rows. A column of so many takes less than the 128 kB from which on memory is taken from the system and given back."""
@@ -150,11 +145,13 @@ class VectorField:
         self.chunks = sum(each.rows for each in ordered)
         self._rows = np.asarray(files.rows(segment))  # what maps a file is slow to cut
         self._signs = _as_words(np.asarray(files.signs(segment)))
-        self._ordered = ordered
         self._first = np.array([each.first for each in ordered], np.int64)
+        self._counts = np.array([each.rows for each in ordered], np.int64)
         self._files = np.array([each.file for each in ordered], np.int64)
-        self._at = {each.file: each for each in ordered}
-        self._own = object()
+        self._at = {each.file: at for at, each in enumerate(ordered)}
+        self._squares = np.full(segment.rows, -1, np.int32)
+        self._file_squares = np.full(len(ordered), -1.0)
+        """The dot of each row with itself, and of the sum of each file's rows: -1 until it is asked for."""
         self._hidden = np.ones(segment.rows, np.bool_)
         for each in ordered:
             self._hidden[each.first : each.first + each.rows] = False
@@ -182,7 +179,8 @@ class VectorField:
         in whatever order the rows were written."""
         count = min(max(asked * 4, _RESCORED), self.chunks)
         near = np.flatnonzero(distance <= np.partition(distance, count - 1)[count - 1])
-        cosine, places = cosines(self._rows[near], query), np.searchsorted(self._first, near, side="right") - 1
+        cosine = angles(dots(self._rows[near], query), self._squares_of(near), query)
+        places = np.searchsorted(self._first, near, side="right") - 1
         files, numbers = self._files[places], near - self._first[places]
         order = np.lexsort((numbers, files, -cosine))[:asked]
         found = zip(files[order].tolist(), numbers[order].tolist(), cosine[order].tolist(), strict=True)
@@ -190,33 +188,41 @@ class VectorField:
 
     def similar(self, query: Row, places: Sequence[tuple[int, int]], files: Sequence[int]) -> Similarities:
         """How near these chunks are, and these files, among which theirs are."""
-        known = [self._at[file] for file in files if file in self._at]
         found = Similarities(np.zeros(len(places)), np.zeros(len(files)), np.zeros(len(files)))
-        if not known:
-            return found
-        counts = np.array([each.rows for each in known])
-        ends = np.cumsum(counts)
-        starts = np.array([each.first for each in known]) - (ends - counts)
-        each_row = cosines(self._rows[np.arange(ends[-1]) + np.repeat(starts, counts)], query)
-        before = dict(zip((each.file for each in known), (ends - counts).tolist(), strict=True))
-        has_vector = [at for at, (file, _) in enumerate(places) if file in before]
-        found.chunks[has_vector] = each_row[[before[places[at][0]] + places[at][1] for at in has_vector]]
         is_known = [at for at, file in enumerate(files) if file in self._at]
-        found.files[is_known] = cosines(np.stack([self._sum(each) for each in known]), query)
-        found.best[is_known] = _best_of_each(each_row, ends)
+        if not is_known:
+            return found
+        known = np.array([self._at[files[at]] for at in is_known])
+        counts = self._counts[known]
+        ends = np.cumsum(counts)
+        begins = ends - counts
+        rows = np.arange(ends[-1]) + np.repeat(self._first[known] - begins, counts)
+        products = dots(self._rows[rows], query)
+        cosine = angles(products, self._squares_of(rows), query)
+        before = dict(zip((files[at] for at in is_known), begins.tolist(), strict=True))
+        has_vector = [at for at, (file, _) in enumerate(places) if file in before]
+        found.chunks[has_vector] = cosine[[before[places[at][0]] + places[at][1] for at in has_vector]]
+        # The dot of a sum is the sum of the dots.
+        found.files[is_known] = angles(np.add.reduceat(products, begins), self._squares_of_files(known), query)
+        found.best[is_known] = _best_of_each(cosine, ends)
         return found
 
-    def _sum(self, placed: Placement) -> npt.NDArray[np.int64]:
-        found = _sums.get((self._own, placed.file))
-        if found is None:
-            rows = self._rows[placed.first : placed.first + placed.rows]
-            found = _sums.put((self._own, placed.file), rows.sum(axis=0, dtype=np.int64))
-        return found
+    def _squares_of(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+        missing = rows[self._squares[rows] < 0]
+        if len(missing):
+            self._squares[missing] = squares(self._rows[missing])
+        return self._squares[rows].astype(np.float64)
+
+    def _squares_of_files(self, known: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+        for at in known[self._file_squares[known] < 0].tolist():
+            rows = self._rows[self._first[at] : self._first[at] + self._counts[at]]
+            self._file_squares[at] = squares(rows.sum(axis=0, dtype=np.int64)[None])[0]
+        return self._file_squares[known]
 
     @property
     def memory_bytes(self) -> int:
         """Memory that it takes besides the mapped files."""
-        return int(self._hidden.nbytes) + _PLACED_BYTES * len(self._ordered)
+        return int(self._hidden.nbytes + self._squares.nbytes) + _PLACED_BYTES * len(self._files)
 
 
 def _distances(
@@ -235,8 +241,9 @@ def _distances(
 def _best_of_each(cosine: npt.NDArray[np.float64], ends: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
     """The mean of the nearest rows of each file; rows stand file by file."""
     counts = np.diff(ends, prepend=0)
-    file = np.repeat(np.arange(len(ends)), counts)
-    order = np.lexsort((-cosine, file))
+    file = np.repeat(np.arange(len(ends), dtype=np.uint16), counts)  # numbers of 16 bits are sorted by counting
+    nearest = np.argsort(-cosine)
+    order = nearest[np.argsort(file[nearest], kind="stable")]
     total = np.zeros(len(ends))
     for at in range(_NEAREST_OF_FILE):
         has = counts > at

@@ -8,25 +8,36 @@ no part of a view, neither as hits nor in its statistics, so that a view scores 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
+from msgspec import Struct, field
 
 from codecairn.cancel import Cancel
 from codecairn.store.database import IndexStore
 from codecairn.store.documents import Documents, place_of
-from codecairn.store.file_version import CHUNK_COLUMNS, SYMBOL_COLUMNS, ChunkRow, SymbolRow, decompress, lines_of
+from codecairn.store.file_version import ChunkRow, SymbolRow, decompress, lines_of
 from codecairn.store.integrity import reading_version
 from codecairn.store.layers import BASE, WORKING_TREE, Layer, layer_in, shows_through
 from codecairn.store.lexical import Lexical
 from codecairn.store.schema import GONE
 from codecairn.store.vector_segments import segments_in, visible_in
+from codecairn.store.view_queries import (
+    CHUNKS,
+    FILES,
+    HEADS,
+    MEETING,
+    MEETING_FILES,
+    SYMBOL_AT,
+    SYMBOL_FIELDS,
+    SYMBOLS,
+    TERMS,
+)
 
 if TYPE_CHECKING:
     from codecairn.store.vectors import VectorField
@@ -75,42 +86,12 @@ MetFile = tuple[FileRow, int]
 """A visible file, and how many other files import it."""
 
 
-@dataclass(frozen=True)
-class Met:
+class Met(Struct, frozen=True):
     """What views of one state have learnt of it."""
 
     files: dict[int, MetFile | None] = field(default_factory=dict)
     clauses: dict[str, Any] = field(default_factory=dict)
     """Of the lexical index, for versions that are visible or are not (documents.py)."""
-
-
-_FILES = "SELECT file.id, manifest.path, language, package, lines FROM manifest JOIN file ON file.id = file WHERE"
-_SYMBOLS = f"SELECT {SYMBOL_COLUMNS} FROM symbol WHERE file = ?"  # noqa: S608 - our own names
-_CHUNKS = f"SELECT {CHUNK_COLUMNS} FROM chunk WHERE file = ?"  # noqa: S608
-_CHUNK_FIELDS = ", ".join(f"chunk.{name}" for name in ChunkRow.__struct_fields__)
-_SYMBOL_FIELDS = ", ".join(f"symbol.{name}" for name in SymbolRow.__struct_fields__)
-_SYMBOL_AT = 1 + len(ChunkRow.__struct_fields__)
-_MEETING = (
-    f"SELECT file.id, {_CHUNK_FIELDS}, {_SYMBOL_FIELDS} "  # noqa: S608
-    # A cross join keeps the order: a question a place, each by a key.
-    "FROM json_each(?) AS place "
-    "CROSS JOIN manifest ON manifest.file = json_extract(place.value, '$[0]') AND {visible} "
-    "CROSS JOIN file ON file.id = manifest.file "
-    "CROSS JOIN chunk ON chunk.file = file.id AND chunk.number = json_extract(place.value, '$[1]') "
-    "LEFT JOIN symbol ON symbol.file = file.id AND symbol.number = chunk.symbol"
-)
-_MEETING_FILES = (
-    "SELECT file.id, manifest.path, language, package, lines, importers FROM json_each(?) AS wanted "
-    "CROSS JOIN manifest ON manifest.file = wanted.value AND {visible} CROSS JOIN file ON file.id = manifest.file "
-    "LEFT JOIN popularity ON popularity.path = manifest.path AND {counted}"
-)
-_HEADS = (
-    "SELECT chunk.file, chunk.number, chunk.start_line, chunk.symbol, length, coalesce(kind, ''), coalesce(name, ''), "
-    "coalesce(symbol.path, ''), coalesce(doc, '') FROM json_each(?) AS wanted "
-    "CROSS JOIN chunk ON chunk.file = json_extract(wanted.value, '$[0]') "
-    "AND chunk.number = json_extract(wanted.value, '$[1]') "
-    "LEFT JOIN symbol ON symbol.file = chunk.file AND symbol.number = chunk.symbol"
-)
 
 
 class View:
@@ -121,8 +102,8 @@ class View:
         self.layer = layer
         self._base = base
         self._visible, self._counted = shows_through("manifest", layer), shows_through("popularity", layer)
-        self._meeting = _MEETING.format(visible=self._visible)
-        self._meeting_files = _MEETING_FILES.format(visible=self._visible, counted=self._counted)
+        self._meeting = MEETING.format(visible=self._visible)
+        self._meeting_files = MEETING_FILES.format(visible=self._visible, counted=self._counted)
         self._folder = folder
         self.is_blocked = is_blocked
         self.cancel = Cancel()
@@ -218,9 +199,8 @@ class View:
     @property
     def is_counted(self) -> bool:
         """Whether the counts of imports are those of what is visible."""
-        own = self.layer.counted == self.layer.generation
         below = self._base if self.layer.base is not None else None
-        return own and (below is None or below.counted == below.generation)
+        return self.layer.is_counted and (below is None or below.is_counted)
 
     def counts(self) -> dict[str, int]:
         """How many other files import each that any does."""
@@ -234,7 +214,7 @@ class View:
 
     def _rows(self, condition: str, *values: object) -> Iterator[FileRow]:
         """Files of the manifest, but for what the guard blocks: it may block more now than when they were indexed."""
-        rows = self._execute(f"{_FILES} {self._visible} AND {condition}", values)
+        rows = self._execute(f"{FILES} {self._visible} AND {condition}", values)
         return (file for file in map(FileRow._make, rows) if not self.is_blocked(file.path))
 
     def text(self, file: int) -> str:
@@ -248,9 +228,15 @@ class View:
         """The analysed text of each chunk of a file."""
         return lines_of(self._unpack(file, "terms"))
 
-    def packed_terms(self, file: int) -> list[bytes]:
-        """The same as bytes, for who counts words."""
-        return self._unpack(file, "terms").split(b"\n")
+    def packed_terms(self, files: Iterable[int]) -> dict[int, list[bytes]]:
+        """The same of many files as bytes, for who counts words."""
+        wanted = list(files)
+        packed = dict(self._execute(TERMS, (msgspec.json.encode(wanted).decode(),)).fetchall())
+        found: dict[int, list[bytes]] = {}
+        for file in wanted:
+            with reading_version(self._database, file):
+                found[file] = decompress(packed.get(file, b"")).split(b"\n")
+        return found
 
     def head(self, file: int) -> str:
         """The lines of a file that name its package and its imports."""
@@ -270,19 +256,19 @@ class View:
     def symbol(self, file: int, number: int) -> SymbolRow | None:
         if (file, number) in self._met_symbols:
             return self._met_symbols[file, number]
-        row = self._execute(f"{_SYMBOLS} AND number = ?", (file, number)).fetchone()
+        row = self._execute(f"{SYMBOLS} AND number = ?", (file, number)).fetchone()
         return SymbolRow(*row) if row else None
 
     def symbols(self, file: int) -> list[SymbolRow]:
         if file not in self._symbols:
-            rows = self._execute(f"{_SYMBOLS} ORDER BY number", (file,))
+            rows = self._execute(f"{SYMBOLS} ORDER BY number", (file,))
             self._symbols[file] = [SymbolRow(*row) for row in rows]
         return self._symbols[file]
 
     def symbols_named(self, name: str) -> list[tuple[FileRow, SymbolRow]]:
         """Every visible symbol of this name, whatever its case."""
         rows = self._execute(
-            f"SELECT file.id, manifest.path, language, package, lines, {_SYMBOL_FIELDS} FROM symbol "  # noqa: S608
+            f"SELECT file.id, manifest.path, language, package, lines, {SYMBOL_FIELDS} FROM symbol "  # noqa: S608
             f"CROSS JOIN manifest ON manifest.file = symbol.file AND {self._visible} "
             "CROSS JOIN file ON file.id = symbol.file WHERE symbol.name = ? COLLATE NOCASE",
             (name,),
@@ -297,27 +283,32 @@ class View:
     def chunk(self, file: int, number: int) -> ChunkRow:
         if (file, number) in self._met_chunks:
             return self._met_chunks[file, number]
-        (row,) = self._execute(f"{_CHUNKS} AND number = ?", (file, number)).fetchall()
+        (row,) = self._execute(f"{CHUNKS} AND number = ?", (file, number)).fetchall()
         return ChunkRow(*row)
 
     def prefetch(self, places: Sequence[tuple[int, int]]) -> None:
         """Read these chunks, as far as they are visible, with their files and symbols: two questions, not hundreds."""
         self.meet({file for file, _ in places})
         for row in self._execute(self._meeting, (msgspec.json.encode(places).decode(),)):
-            file, chunk, symbol = row[0], ChunkRow(*row[1:_SYMBOL_AT]), row[_SYMBOL_AT:]
+            file, chunk, symbol = row[0], ChunkRow(*row[1:SYMBOL_AT]), row[SYMBOL_AT:]
             self._met_chunks[file, chunk.number] = chunk
             if symbol[0] is not None:
                 self._met_symbols[file, chunk.symbol] = SymbolRow(*symbol)
 
     def chunk_heads(self, places: Sequence[tuple[int, int]]) -> list[ChunkHead]:
         """These chunks of versions, without their texts."""
-        return [ChunkHead(*row) for row in self._execute(_HEADS, (msgspec.json.encode(places).decode(),))]
+        return [ChunkHead(*row) for row in self._execute(HEADS, (msgspec.json.encode(places).decode(),))]
 
     def chunks(self, file: int) -> list[ChunkRow]:
         if file not in self._chunks:
-            rows = self._execute(f"{_CHUNKS} ORDER BY number", (file,))
+            rows = self._execute(f"{CHUNKS} ORDER BY number", (file,))
             self._chunks[file] = [ChunkRow(*row) for row in rows]
         return self._chunks[file]
+
+    def begins_of(self, file: int, symbol: int) -> list[int]:
+        """The first lines of the chunks of a symbol, in the order of their numbers."""
+        ask = "SELECT start_line FROM chunk WHERE file = ? AND symbol = ? ORDER BY number"
+        return [row[0] for row in self._execute(ask, (file, symbol))]
 
     # What the lexical index says, as far as it is visible.
 
@@ -340,9 +331,8 @@ class View:
     ) -> list[Hit]:  # fmt: skip
         """The best visible, wanted chunks of a place for terms (field, term, weight), by the lexical index's score;
         `wanted` is asked about many at once."""
-        queries = self._documents.queries(weighted, place)
-        hits = [hit for query in queries for hit in self._best(query, most, wanted)]
-        return sorted(hits, key=place_of)[:most]
+        found = [self._best(query, most, wanted) for query in self._documents.queries(weighted, place)]
+        return found[0] if len(found) == 1 else sorted(chain.from_iterable(found), key=place_of)[:most]
 
     def _best(self, query: Any, most: int, wanted: Callable[[list[Hit]], list[Hit]]) -> list[Hit]:
         """All that score as the last one are read, so that what is cut off depends on no order of writing."""
