@@ -5,13 +5,16 @@ all that caches take. Weights are estimates of what an entry and its key take in
 written down; an entry that is heavier than the whole cache may be is not kept.
 
 `Cache` forgets what was used longest ago, and a state of something as soon as a later state of it is kept: nobody asks
-about the generations of an index that edits leave behind. `Memo` is for millions of short questions whose answers are
+about the generations of an index that edits leave behind. An index that is built anew, or a branch that is forced, is
+another thing, though, and nobody sees its dead states: caches of whole views have a bound on their number too, or a
+server of a small project would fill them for days. `Memo` is for millions of short questions whose answers are
 worked out in a microsecond, where even a lock would cost more than the answer: it is a dict while the answer is known,
 and forgets everything at its bound.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
@@ -25,6 +28,8 @@ _Default = TypeVar("_Default")
 
 ENTRY_BYTES = 200
 """The place of an entry in a cache, with a key of a few parts."""
+MOST_VIEWS = 24
+"""Views that one server is asked about in turns: its working tree, some branches, linked projects."""
 _MEMO_BYTES = 200
 _LONGEST_TEXT = 500
 """Characters of a question that a memo keeps."""
@@ -43,6 +48,7 @@ class NamedCache:
     def __init__(self, name: str, most_bytes: int) -> None:
         self.name = name
         self.most_bytes = most_bytes
+        self.most_entries = math.inf
         with _lock:
             _caches[next(_numbers)] = self
 
@@ -66,16 +72,19 @@ def caches() -> list[CacheState]:
 
 
 def widen(factors: Mapping[str, int]) -> None:
-    """Let caches grow to so many times their bounds, by name: for a process that serves more than one project."""
+    """Let caches grow to so many times their bounds, by name, and hold any number of entries: for a process that serves
+    hundreds of projects."""
     with _lock:
         for each in list(_caches.values()):
             each.most_bytes *= factors.get(each.name, 1)
+            each.most_entries = math.inf
 
 
 class Cache(NamedCache, Generic[_Key, _Value]):
     """Values by key, the latest used, up to a weight. Any thread may use it.
 
-    `subject` names the thing that a key is a state of; only the state that was put last is kept."""
+    `subject` names the thing that a key is a state of; only the state that was put last is kept. `let_go` is told of
+    each value that is forgotten, so that what other caches keep about it goes with it."""
 
     def __init__(
         self,
@@ -83,8 +92,13 @@ class Cache(NamedCache, Generic[_Key, _Value]):
         most_bytes: int,
         weigh: Callable[[_Value], int],
         subject: Callable[[_Key], Hashable] | None = None,
+        most_entries: float = math.inf,
+        let_go: Callable[[_Key, _Value], None] | None = None,
     ) -> None:
         super().__init__(name, most_bytes)
+        self.most_entries = most_entries
+        self._let_go = let_go
+        self._dropped: list[tuple[_Key, _Value]] = []
         self._weigh = weigh
         self._subject = subject
         self._states: dict[Hashable, _Key] = {}
@@ -106,17 +120,20 @@ class Cache(NamedCache, Generic[_Key, _Value]):
 
     def put(self, key: _Key, value: _Value) -> _Value:
         """Keep a value in place of what the key had; the value itself, for who made it to go on with."""
-        weight = ENTRY_BYTES + self._weigh(value)
         with self._lock:
-            self._drop(key)
-            if weight > self.most_bytes:
-                return value
-            self._drop_earlier_state(key)
-            self._kept[key] = (value, weight)
-            self._bytes += weight
-            while self._bytes > self.most_bytes:
-                self._drop(next(iter(self._kept)))
+            self._put(key, value, ENTRY_BYTES + self._weigh(value))
+        self._tell()
         return value
+
+    def _put(self, key: _Key, value: _Value, weight: int) -> None:
+        self._drop(key)
+        if weight > self.most_bytes:
+            return
+        self._drop_earlier_state(key)
+        self._kept[key] = (value, weight)
+        self._bytes += weight
+        while self._bytes > self.most_bytes or len(self._kept) > self.most_entries:
+            self._drop(next(iter(self._kept)))
 
     def _drop_earlier_state(self, key: _Key) -> None:
         if self._subject is None:
@@ -129,12 +146,35 @@ class Cache(NamedCache, Generic[_Key, _Value]):
     def drop(self, key: _Key) -> None:
         with self._lock:
             self._drop(key)
+        self._tell()
+
+    def forget(self, is_dead: Callable[[_Key], bool]) -> None:
+        """Drop every key that nobody will ask for again; takes as long as there are keys."""
+        with self._lock:
+            for key in [key for key in self._kept if is_dead(key)]:
+                self._drop(key)
+        self._tell()
+
+    def values(self) -> list[_Value]:
+        with self._lock:
+            return [value for value, _ in self._kept.values()]
+
+    def _tell(self) -> None:
+        """Tell of what was dropped, with no lock held: whoever is told turns to other caches."""
+        while self._dropped and self._let_go is not None:
+            try:
+                key, value = self._dropped.pop()
+            except IndexError:  # another thread was faster
+                return
+            self._let_go(key, value)
 
     def _drop(self, key: _Key) -> None:
         before = self._kept.pop(key, None)
         if before is None:
             return
         self._bytes -= before[1]
+        if self._let_go is not None:
+            self._dropped.append((key, before[0]))
         if self._subject is not None:
             self._states.pop(self._subject(key), None)
 

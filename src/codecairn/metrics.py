@@ -8,8 +8,9 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from codecairn.cache import caches
 from codecairn.clock import timestamp
@@ -55,8 +56,7 @@ class MetricsSnapshot(CamelStruct, frozen=True, kw_only=True):
     """The memory the process has now; null where the system does not tell."""
 
 
-@dataclass
-class _Method:
+class _Method(Struct):
     count: int = 0
     total_ms: float = 0.0
     max_ms: float = 0.0

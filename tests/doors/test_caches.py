@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from codecairn.cache import Cache, CacheState, Memo, _caches, caches
+from codecairn.cache import Cache, CacheState, Memo, _caches, caches, widen
 from codecairn.config import Settings
 from codecairn.project import MOST_OPEN, Projects
 from tests.support.doors import Door, http_request, http_server, open_door, service
@@ -74,6 +74,23 @@ def test_every_cache_is_named_with_its_bound_and_stays_below_it(door: Door, shop
     assert all(0 <= row["bytes"] <= row["mostBytes"] for row in found.values())
     assert {name for name in USED if not (found[name]["entries"] and found[name]["bytes"])} == set()
     assert sum(row["mostBytes"] for row in found.values()) <= ALL_CACHES_BYTES
+
+
+def test_caches_keep_nothing_of_states_that_edits_leave_behind(shop: Repo, tmp_path: Path) -> None:
+    """Questions after thirty edits, with the index built anew among them, leave as much as after five."""
+    served = service(shop.path, data=tmp_path / "home")
+    sizes = list[dict[str, int]]()
+    with open_door("memory", served) as door:
+        for number in range(30):
+            shop.write("shop/part3.py", source(3).replace("value", f"amount{number}"))
+            door.call("index_codebase", {"path": str(shop.path), "force_reindex": number % 10 == 9})
+            for each in range(9):
+                door.call("find_references", {"symbol_name": f"part_{each}_4"})
+                door.call("search_code", {"path": str(shop.path), "query": f"part {each} of the shop"})
+            sizes.append({name: row["entries"] for name, row in listed(door).items()})
+    served.projects.current().close()
+    for name in ("resolve.answers", "resolve.uses", "resolve.scopes", "search.rankings", "search.frequencies"):
+        assert sizes[-1][name] <= sizes[4][name] * 1.5 + 10, (name, [each[name] for each in sizes])
 
 
 @pytest.mark.requirement("003/metrics_snapshot/process-memory")
@@ -161,6 +178,36 @@ class TestCache:
         cache.put("a", "small")
         assert cache.put("a", "x" * 2_000) == "x" * 2_000
         assert (cache.get("a"), cache.state().bytes) == (None, 0)
+
+    def test_has_a_number_of_entries_that_a_wider_one_has_not(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        cache = Cache[int, str]("a test's", 100_000, len, most_entries=3)
+        for number in range(5):
+            cache.put(number, "x")
+        assert [number for number in range(5) if cache.get(number)] == [2, 3, 4]
+        monkeypatch.setattr("codecairn.cache._caches", {0: cache})
+        widen({"a test's": 2})
+        for number in range(5):
+            cache.put(number, "x")
+        assert (cache.state().entries, cache.state().most_bytes) == (5, 200_000)
+
+    def test_tells_of_what_it_forgets_so_that_others_forget_what_they_keep_about_it(self) -> None:
+        told = list[tuple[str, str]]()
+        details = Cache[tuple[str, int], str]("of details", 10_000, len)
+
+        def let_go(key: str, value: str) -> None:
+            told.append((key, value))
+            details.forget(lambda each: each[0] == key)
+
+        cache = Cache[str, str]("a test's", 1_000, len, lambda key: key[0], let_go=let_go)
+        for key in ("a1", "b1", "a2"):
+            cache.put(key, f"value of {key}")
+            for number in range(3):
+                details.put((key, number), "x")
+        assert told == [("a1", "value of a1")]
+        assert {key for key, _ in details._kept} == {"b1", "a2"}
+        cache.drop("b1")
+        assert {key for key, _ in details._kept} == {"a2"}
+        assert cache.values() == ["value of a2"]
 
     def test_is_listed_while_somebody_has_it(self) -> None:
         cache = Cache[str, str]("one of a test", 1_000, len)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from codecairn.source.git_settings import SHORT_DIGITS
 from codecairn.tools.history_text import blame_runs
 from tests.support.git import Ask, FailOnce, blame_of, posix
 from tests.support.repo import Repo
@@ -46,7 +47,7 @@ def contents(value: dict[str, object]) -> list[tuple[int, str]]:
     "000/git_blame/clean-file-no-note",
 )  # fmt: skip
 def test_the_text_is_the_contracts_to_the_letter(jwt: tuple[str, str], ask: Ask) -> None:
-    ada, jane = jwt[0][:7], jwt[1][:7]
+    ada, jane = jwt[0][:SHORT_DIGITS], jwt[1][:SHORT_DIGITS]
     assert ask("git_blame", filePath="src/auth/jwt.ts").text == (
         "# Git Blame: src/auth/jwt.ts\n"
         "\n"
@@ -84,12 +85,12 @@ def test_end_line_is_the_last_shown(jwt: tuple[str, str], ask: Ask) -> None:
     answer = ask("git_blame", filePath="src/auth/jwt.ts", startLine=2, endLine=3)
     assert contents(answer.value) == [(2, "  TWO"), (3, "\tTHREE  ")]
     assert "## Lines 2-3\n" in answer.text
-    assert f"### Commit {jwt[0][:7]}" not in answer.text
+    assert f"### Commit {jwt[0][:SHORT_DIGITS]}" not in answer.text
     assert contents(ask("git_blame", filePath="src/auth/jwt.ts", endLine=1).value) == [(1, "one {")]
 
 
 def test_line_numbers_are_aligned(repo: Repo, ask: Ask) -> None:
-    commit = repo.commit("ten", {"ten.txt": "x\n" * 10})[:7]
+    commit = repo.commit("ten", {"ten.txt": "x\n" * 10})[:SHORT_DIGITS]
     text = ask("git_blame", filePath="ten.txt", startLine=9).text
     assert f"\n 9  {commit} (Ada Lovelace  2025-03-01) x\n10  {commit} " in text
 
@@ -153,7 +154,7 @@ def test_uncommitted_lines_are_noted(repo: Repo, jwt: tuple[str, str], ask: Ask)
     repo.write("src/auth/jwt.ts", "one {\n  mine\n\tTHREE  \n}\n")
     answer = ask("git_blame", filePath="src/auth/jwt.ts")
     assert answer.text.startswith("# Git Blame: src/auth/jwt.ts\n\n⚠ File has local modifications\n\n## Lines 1-4\n")
-    assert "\n2  0000000 (Not Committed Yet    " in answer.text
+    assert "\n2  000000000 (Not Committed Yet    " in answer.text
     assert answer.text.count("### Commit ") == 2
     assert answer.value["localModifications"] is True
 
@@ -340,10 +341,10 @@ def test_the_reading_form_says_each_run_once(moved: tuple[str, str], ask: Ask) -
     assert blame_runs(value, {}) == (
         "Blame of harbour.py, lines 1-5 of 5\n"
         "\n"
-        f"@ {moved[1][:7]} 2025-03-02 Ada Lovelace: Move weighing\n"
+        f"@ {moved[1][:SHORT_DIGITS]} 2025-03-02 Ada Lovelace: Move weighing\n"
         "  | Docks are about to go.\n"
         "1  # new\n"
-        f"@ {moved[0][:7]} 2025-03-01 Ada Lovelace: Weigh cargo (moved here from docks.py:2)\n"
+        f"@ {moved[0][:SHORT_DIGITS]} 2025-03-01 Ada Lovelace: Weigh cargo (moved here from docks.py:2)\n"
         f"2          {row}(0, manifest)\n"
         f"3          {row}(1, manifest)\n"
         f"4          {row}(2, manifest)\n"

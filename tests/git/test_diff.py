@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from codecairn.source import git_settings
+from codecairn.source.git_settings import SHORT_DIGITS
 from codecairn.tools.history_text import diff_compared
 from codecairn.types import Diff
 from tests.support.doors import Answer
@@ -217,7 +218,7 @@ def test_an_empty_answer_says_why(feature: Repo, ask: Ask) -> None:
 
 @pytest.mark.requirement("ruling/history/diff-names-sides")
 def test_both_sides_are_said_in_words(feature: Repo, ask: Ask) -> None:
-    main, tip = (feature.git("rev-parse", ref).strip()[:7] for ref in ("main", "feature-branch"))
+    main, tip = (feature.git("rev-parse", ref).strip()[:SHORT_DIGITS] for ref in ("main", "feature-branch"))
     both = ask("git_diff", ref1="main", ref2="feature-branch")
     said = f"the trees of main ({main}) and feature-branch ({tip}), directly (not from where they parted)"
     assert both.value["compared"] == said

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from codecairn.source.git_settings import SHORT_DIGITS
 from tests.support.doors import Answer
 from tests.support.git import Ask
 from tests.support.repo import AUTHOR, Repo
@@ -53,7 +54,7 @@ def test_the_text_is_the_contracts_to_the_letter(repo: Repo, ask: Ask) -> None:
     assert ask("git_log").text == (
         "# Git Log\n"
         "\n"
-        f"## Commit: {second[:7]} (2025-03-02)\n"
+        f"## Commit: {second[:SHORT_DIGITS]} (2025-03-02)\n"
         "**Author**: Grace Brewster Hopper <grace.hopper@navy.example>  \n"
         "**Message**: feat(auth): add JWT authentication\n"
         "\n"
@@ -65,7 +66,7 @@ def test_the_text_is_the_contracts_to_the_letter(repo: Repo, ask: Ask) -> None:
         "\n"
         "---\n"
         "\n"
-        f"## Commit: {first[:7]} (2025-03-01)\n"
+        f"## Commit: {first[:SHORT_DIGITS]} (2025-03-01)\n"
         "**Author**: Ada Lovelace <ada@example.org>  \n"
         "**Message**: chore: start\n"
         "\n"
@@ -214,7 +215,7 @@ def test_the_subject_is_gits_and_the_body_cannot_pass_for_the_list(repo: Repo, a
     answer = ask("git_log")
     assert answer.text == (
         "# Git Log\n\n"
-        f"## Commit: {commit[:7]} (2025-03-01)\n"
+        f"## Commit: {commit[:SHORT_DIGITS]} (2025-03-01)\n"
         "**Author**: Ada Lovelace <ada@example.org>  \n"
         "**Message**: first line of the subject\n"
         "\n"

@@ -13,6 +13,7 @@ import pytest
 from codecairn import tools
 from codecairn.budget import DEFAULT_CHARACTERS
 from codecairn.history import blame_page
+from codecairn.source.git_settings import SHORT_DIGITS
 from codecairn.tools import Call, Registry, Tool, tool
 from tests.support.doors import JSON_DOORS, Answer, Door, line_client, service
 from tests.support.git import Ask, blame_of
@@ -137,7 +138,7 @@ def test_a_cut_log_continues_where_it_stopped(crowded: Repo, ask: Ask) -> None:
         cursor = answer.value["nextCursor"]
         assert (cursor is None) == (len(seen) == 13)
         assert cursor is None or f"Continue with cursor: `{cursor}`" in answer.text
-    assert seen == [line[:7] for line in crowded.git("log", "--format=%H").split()]
+    assert seen == [line[:SHORT_DIGITS] for line in crowded.git("log", "--format=%H").split()]
 
 
 @pytest.mark.requirement("ruling/history/log-details-fit")
@@ -157,8 +158,8 @@ def test_a_cut_blame_continues_where_it_stopped(crowded: Repo, ask: Ask) -> None
     seen: list[int] = []
     while len(seen) < 720:
         page = ask("git_blame", crowded.path, filePath="a.txt", startLine=len(seen) + 1)
-        rows = [int(row) for row in re.findall(r"^ *(\d+)  \w{7} \(", page.text, re.MULTILINE)]
-        wrote = {line["hash"][:7] for line in page.value["lines"][: len(rows)]}
+        rows = [int(row) for row in re.findall(r"^ *(\d+)  \w{9} \(", page.text, re.MULTILINE)]
+        wrote = {line["hash"][:SHORT_DIGITS] for line in page.value["lines"][: len(rows)]}
         assert set(re.findall(r"^### Commit (\w+)", page.text, re.MULTILINE)) == wrote
         seen += rows
         if len(seen) < 720:

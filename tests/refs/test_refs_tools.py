@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from codecairn.cancel import Cancel
 from codecairn.connection import Connection
 from codecairn.index.activity import Activity
 from codecairn.index.run import Options
+from codecairn.index.status import index_status
 from codecairn.tools import waiting
 from tests.support.doors import DOORS
 from tests.support.refs import APP, AUTH, REFRESH, Gate
@@ -299,6 +302,22 @@ def test_a_ref_is_as_fresh_as_its_own_commit(at_gate: Gate) -> None:
     assert at_gate.refs()["feature"]["status"] == "stale"
     found = at_gate.call("find_references", symbol_name="validate_token", ref="feature")
     assert (found["total_references"], found["metadata"]["freshness_status"]) == (5, "fresh")
+
+
+def test_a_ref_whose_imports_are_not_counted_is_finished_before_it_is_called_fresh(at_gate: Gate) -> None:
+    """A run that was killed leaves one behind, and so does another process that is laying it at this moment."""
+    at_gate.index("feature")
+    before = at_gate.call("search_code", query="validate token", ref="feature")
+    opened = at_gate.asking.project.index.open_index()
+    assert opened is not None
+    with closing(sqlite3.connect(opened.folder / "index.db", isolation_level=None)) as database:
+        database.execute("DELETE FROM popularity WHERE layer = (SELECT id FROM layer WHERE name = 'feature')")
+        database.execute("UPDATE layer SET generation = generation + 1 WHERE name = 'feature'")
+    standing = index_status(at_gate.asking.project.index, Cancel(), "feature")
+    assert standing.freshness == "stale"
+    after = at_gate.call("search_code", query="validate token", ref="feature")
+    assert after["metadata"]["freshness_status"] == "fresh"
+    assert [row["ranking_score"] for row in after["results"]] == [row["ranking_score"] for row in before["results"]]
 
 
 def test_a_commit_is_never_stale_whatever_its_branch_does(at_gate: Gate) -> None:

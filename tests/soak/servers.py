@@ -37,6 +37,8 @@ class Memory:
     rss: float
     pss: float
     anonymous: float
+    caches: dict[str, float]
+    """What the server says that each of its caches holds."""
 
 
 @dataclass
@@ -134,7 +136,14 @@ class Server:
     def measure(self, calls: int) -> None:
         found = memory_of(self.process.pid)
         if found:
-            self.memory.append(Memory(calls, found["Rss"], found["Pss"], found["Anonymous"]))
+            self.memory.append(Memory(calls, found["Rss"], found["Pss"], found["Anonymous"], self._caches()))
+
+    def _caches(self) -> dict[str, float]:
+        try:
+            listed = self.call("metrics_snapshot", {}).value["caches"]
+        except (Died, NoAnswer):
+            return {}  # whoever calls next notes it
+        return {each["name"]: each["bytes"] / 2**20 for each in listed}
 
     def close(self) -> int:
         assert self.process.stdin is not None

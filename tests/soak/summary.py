@@ -40,6 +40,11 @@ def _table(title: str, counts: Counter[str]) -> str:
 
 
 def _memory(name: str, readings: list[Memory]) -> str:
-    rows = [f"memory of {name} (MB): calls, rss, pss, anonymous"]
-    rows += [f"  {each.calls:>7} {each.rss:>7.1f} {each.pss:>7.1f} {each.anonymous:>7.1f}" for each in readings]
+    rows = [f"memory of {name} (MB): calls, rss, pss, anonymous, caches"]
+    rows += [
+        f"  {each.calls:>7} {each.rss:>7.1f} {each.pss:>7.1f} {each.anonymous:>7.1f} {sum(each.caches.values()):>7.1f}"
+        for each in readings
+    ]
+    last = readings[-1].caches if readings else {}
+    rows.append("  caches: " + ", ".join(f"{name} {size:.1f}" for name, size in sorted(last.items()) if size >= 0.1))
     return "\n".join(rows)

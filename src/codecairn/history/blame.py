@@ -18,6 +18,7 @@ from codecairn.paths import Guard
 from codecairn.source.git import Git, Layout, SafeTree
 from codecairn.source.git_errors import REPAIR, damage, failure, lacks_objects
 from codecairn.source.git_objects import read_blob
+from codecairn.source.git_settings import SHORT_DIGITS
 from codecairn.source.process import Finished
 from codecairn.source.refs import resolve
 from codecairn.source.safe_open import open_plain
@@ -83,12 +84,11 @@ def blame(git: Git, guard: Guard, query: BlameQuery, cancel: Cancel) -> Blame:
         notes.append("History is shallow: lines older than the clone show its boundary commit.")
     if query.end is not None and total < query.end:
         notes.append(f"The file ends at line {total}.")
-    short = git.short_digits(cancel)
     return Blame(
         file_path=path, language=fence(path), start_line=lines[0].line if lines else 0, end_line=last,
         total_lines=total, next_start_line=last + 1 if last < min(query.end or total, total) else None,
         local_modifications=modified or len(committed) < len(commits), lines=lines, notes=notes,
-        commits=[facts.commit(hash_, short, bodies.get(hash_, "")) for hash_, facts in committed.items()],
+        commits=[facts.commit(hash_, bodies.get(hash_, "")) for hash_, facts in committed.items()],
     )  # fmt: skip
 
 
@@ -228,9 +228,9 @@ class _Facts:
         except (ValueError, OverflowError, OSError):
             return datetime.fromtimestamp(0, UTC).isoformat()
 
-    def commit(self, hash_: str, short: int, body: str) -> BlameCommit:
+    def commit(self, hash_: str, body: str) -> BlameCommit:
         return BlameCommit(
-            hash=hash_, short_hash=hash_[:short], author=self.fields.get("author", ""), date=self.date,
+            hash=hash_, short_hash=hash_[:SHORT_DIGITS], author=self.fields.get("author", ""), date=self.date,
             email=self.fields.get("author-mail", "").removeprefix("<").removesuffix(">"),
             message=self.fields.get("summary", ""), body=body,
         )  # fmt: skip

@@ -33,6 +33,7 @@ from codecairn.source.git_errors import (
     run_in_pieces,
 )
 from codecairn.source.git_objects import FOLDER, tree_changes, worktree_changes
+from codecairn.source.git_settings import SHORT_DIGITS
 from codecairn.source.process import Finished
 from codecairn.source.refs import resolve
 from codecairn.text import binary_kind, decode, one_line
@@ -181,8 +182,7 @@ def _sides(git: Git, layout: Layout, query: DiffQuery, cancel: Cancel) -> _Sides
         raise NotARepository(
             "This repository is bare: it has no working directory to compare", remedy="Give both ref1 and ref2."
         )
-    short = git.short_digits(cancel) if commits else 0
-    named = {param: _commit_label(getattr(query, param), commit, short) for param, commit in commits.items()}
+    named = {param: _commit_label(getattr(query, param), commit) for param, commit in commits.items()}
     ids = list(commits.values())
     if len(ids) == 2:
         compared = f"the trees of {named['ref1']} and {named['ref2']}, directly (not from where they parted)"
@@ -197,8 +197,9 @@ def _sides(git: Git, layout: Layout, query: DiffQuery, cancel: Cancel) -> _Sides
     return _Sides(_WORKING, "the index with the working directory: unstaged changes", ["--ours"], [])
 
 
-def _commit_label(ref: str, commit: str, short: int) -> str:
-    return commit[:short] if commit.startswith(ref) else f"{one_line(ref, _LONGEST_REF)} ({commit[:short]})"
+def _commit_label(ref: str, commit: str) -> str:
+    short = commit[:SHORT_DIGITS]
+    return short if commit.startswith(ref) else f"{one_line(ref, _LONGEST_REF)} ({short})"
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from codecairn.history import dates
 from codecairn.history.log_gaps import read_log
 from codecairn.paths import Guard, has_control, printable
 from codecairn.source.git import Git, Layout
+from codecairn.source.git_settings import SHORT_DIGITS
 from codecairn.source.refs import resolve
 from codecairn.text import decode
 from codecairn.types import Commit, CommitFileChange, CommitList, FileStatus
@@ -129,7 +130,7 @@ def _plain(git: Git, layout: Layout, guard: Guard, query: LogQuery, bounds: _Bou
     ]
     pathspec = [path] if path else [] if layout.whole else ["."]
     output, gaps = read_log(git, [*options, "--end-of-options", *bounds.revisions, "--", *pathspec], cancel)
-    return [record.commit for record in _records(output, git.short_digits(cancel), guard)], gaps
+    return [record.commit for record in _records(output, guard)], gaps
 
 
 def _follow(
@@ -140,10 +141,10 @@ def _follow(
     over: what one brought in looks like a new file, and git would follow that to whatever resembles it. Names are
     asked for whole, as --relative cuts the start off a name from outside the folder."""
     wanted = bounds.skip + query.count + 1
-    folder, short = decode(os.fsencode(layout.prefix)), git.short_digits(cancel)
+    folder = decode(os.fsencode(layout.prefix))
 
     def choose(output: bytes) -> list[_Record]:
-        return [each for each in _records(output, short, guard, folder) if _matches(each, query, bounds)]
+        return [each for each in _records(output, guard, folder) if _matches(each, query, bounds)]
 
     options = [*_seconds("--since", bounds.since), "--no-relative", "--diff-merges=off", "--follow"]
     asked = [*options, "--end-of-options", *bounds.revisions, "--", path]
@@ -189,7 +190,7 @@ class _Record:
     """Whether all it changed lies outside the folder asked about."""
 
 
-def _records(output: bytes, short: int, guard: Guard, folder: str = "") -> Iterator[_Record]:
+def _records(output: bytes, guard: Guard, folder: str = "") -> Iterator[_Record]:
     """Each commit printed, with names seen from `folder`; the last may be cut off, where git was stopped."""
     tokens = iter(decode(output).split("\0"))
     for token in tokens:
@@ -200,7 +201,7 @@ def _records(output: bytes, short: int, guard: Guard, folder: str = "") -> Itera
             return
         changes = _changes(tokens)
         inside = [_from_folder(folder, each) for each in changes if each.path.startswith(folder)] if folder else changes
-        commit = _commit(token.strip(), fields, inside, short, guard)
+        commit = _commit(token.strip(), fields, inside, guard)
         yield _Record(commit, int(fields[4] or 0), outside=bool(changes) and not inside)
 
 
@@ -212,11 +213,11 @@ def _from_folder(folder: str, change: CommitFileChange) -> CommitFileChange:
     return CommitFileChange(path=path, status=change.status, old_path=old_path and old_path.removeprefix(folder))
 
 
-def _commit(hash_: str, fields: list[str], files: list[CommitFileChange], short: int, guard: Guard) -> Commit:
+def _commit(hash_: str, fields: list[str], files: list[CommitFileChange], guard: Guard) -> Commit:
     parents, author, email, date, _, subject, body = fields
     visible = [change for change in files if not hides(guard, change.path, change.old_path)]
     return Commit(
-        hash=hash_, short_hash=hash_[:short], author=author, email=email, date=date, message=subject,
+        hash=hash_, short_hash=hash_[:SHORT_DIGITS], author=author, email=email, date=date, message=subject,
         body=body.strip(), parents=parents.split(), files=visible, files_changed=len(visible),
         omitted_files=len(files) - len(visible),
     )  # fmt: skip

@@ -85,12 +85,17 @@ class Raw(NamedTuple):
     bytes: bytes
 
 
-def read_text(root: Path, path: str, most_bytes: int) -> Content | Skip:
-    """A file of the project under its own name, if it is text of at most `most_bytes` bytes."""
+def read_plain(root: Path, path: str, most_bytes: int) -> Raw | Skip:
+    """A file of the project under its own name, if it has at most `most_bytes` bytes."""
     try:
-        read = _read(OpenFile(open_plain(root, path), path), most_bytes)
+        return _read(OpenFile(open_plain(root, path), path), most_bytes)
     except OSError as error:
         return Skip(_trouble(error))
+
+
+def read_text(root: Path, path: str, most_bytes: int) -> Content | Skip:
+    """The same, if it is text."""
+    read = read_plain(root, path, most_bytes)
     if isinstance(read, Skip):
         return read
     text = indexable_text(read.bytes)

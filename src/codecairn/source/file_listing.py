@@ -23,11 +23,12 @@ from __future__ import annotations
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from os import lstat, scandir, sep, stat_result
 from os.path import lexists
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from codecairn.cancel import Cancel
 from codecairn.errors import NotARepository, RepositoryDenied
@@ -66,8 +67,7 @@ MARKS = ("pyvenv.cfg", "CACHEDIR.TAG")
 """A file of this name says that a tool wrote the whole folder it lies in."""
 
 
-@dataclass(frozen=True)
-class Listing:
+class Listing(Struct, frozen=True):
     files: list[ListedFile]
     """By path."""
     excluded: Counter[str] = field(default_factory=Counter)

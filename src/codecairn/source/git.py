@@ -100,7 +100,6 @@ class Git:
         self.timeout = timeout
         self._data = data
         self._layout: tuple[Stamps, Layout] | None = None
-        self._digits: tuple[Layout, int] | None = None
         self._left_out_by: Stamps | None = None
         """The files by which the repository around the root ignores it, where it does."""
 
@@ -228,14 +227,6 @@ class Git:
 
     def _top(self, cancel: Cancel) -> str:
         return self.read("rev-parse", "--show-toplevel", cancel=cancel).decode("utf-8", "surrogateescape").rstrip("\n")
-
-    def short_digits(self, cancel: Cancel) -> int:
-        """How many digits abbreviate a commit unambiguously here, as git reckons."""
-        layout = self.layout(cancel)
-        if self._digits is None or self._digits[0] is not layout:
-            short = self.run("rev-parse", "--short", "HEAD", cancel=cancel)
-            self._digits = (layout, max(7, len(short.output.strip()) if short.status == 0 else 7))
-        return self._digits[1]
 
     def _refuse_foreign_tree(self, top: str, prefix: str) -> None:
         # core.worktree can point anywhere; the files it would show are not this project's.

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 
+SHORT_DIGITS = 9
+"""Digits of an abbreviated commit, the same in every clone: git's own number hangs on how many objects one has. Among a
+million commits one in 70,000 has a namesake."""
 NEUTRAL = {
-    "core.abbrev": "auto",
+    "core.abbrev": str(SHORT_DIGITS),
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
     "core.pager": "cat",

@@ -40,7 +40,7 @@ log = logging.getLogger("codecairn.team")
 
 _WIDER = {
     "search.columns": 8, "search.files": 8, "search.vectors": 128, "search.frequencies": 16, "search.extents": 4,
-    "search.rankings": 4, "vectors.file_sums": 8,
+    "search.rankings": 4,
 }  # fmt: skip
 """Caches that are measured for one project, and how much wider they are where hundreds are searched: some 10 million
 lines are then kept as searches read them, in at most 600 MB. (Vectors are mapped: their weight is no memory.)"""

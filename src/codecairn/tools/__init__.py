@@ -238,6 +238,9 @@ def standard(selection: tuple[str, ...] = ()) -> Registry:
 
 def declared(name: str) -> Tool:
     """One tool by its name; of the modules of this folder only the one that declares it is imported."""
+    found = next((each for each in _declared if each.name == name), None)
+    if found is not None:
+        return found
     modules = [each.name for each in pkgutil.iter_modules(__path__)]
     for module in [each for each in modules if _declares(each, name)] or modules:
         importlib.import_module(f"{__name__}.{module}")

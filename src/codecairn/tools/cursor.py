@@ -14,11 +14,10 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from codecairn.errors import InvalidInput
 
@@ -33,8 +32,7 @@ _LARGEST_DIGITS = 9
 _OF_A_PAGE = {"cursor", "limit", "maxCount", "format"}
 
 
-@dataclass(frozen=True)
-class Bookmark:
+class Bookmark(Struct, frozen=True):
     place: str
     sequence: bytes
     """Stands for the list that the page before was cut from."""
@@ -44,8 +42,7 @@ class Bookmark:
         return _NO_SEQUENCE not in (self.sequence, _digest_of(sequence)) and self.sequence != _digest_of(sequence)
 
 
-@dataclass(frozen=True)
-class Cursors:
+class Cursors(Struct, frozen=True):
     """The cursors of one query."""
 
     query: bytes

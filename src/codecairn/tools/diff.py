@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
 from msgspec import UNSET, Meta, Struct
+from msgspec.structs import replace
 
 from codecairn.cache import Cache
 from codecairn.cancel import Cancel

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 
-from msgspec import Meta
+from msgspec import Meta, Struct, field
 
 from codecairn.cancel import Cancel
 from codecairn.errors import InvalidInput, NotFound, NotReady
@@ -31,8 +30,7 @@ ProjectPath = Annotated[Annotated[str, Meta(min_length=1)] | None, Meta(descript
 Ref = Annotated[str | None, Meta(description="Branch, tag or commit (default: the working tree)")]
 
 
-@dataclass(frozen=True)
-class Inquiry:
+class Inquiry(Struct, frozen=True):
     """A question to the index of one project at one ref, and how that index stands."""
 
     project: Project

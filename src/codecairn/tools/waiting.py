@@ -115,7 +115,7 @@ def await_ref(call: Call, project: Project, asked: str, patience: CallPatience) 
         if stands is None:
             raise
         return stands  # it is gone from the repository, and answers as it was
-    if stands is not None and stands.freshness == "syncing" and _is_at(stands, tip):
+    if stands is not None and stands.freshness == "syncing" and _is_whole(stands, tip):
         return stands  # a run that was asked for goes over the same commit again
     return _catch_up(call, project, tip, patience, stands)
 
@@ -143,7 +143,7 @@ def _catch_up(
         if run.ref == tip and run.failure is not None and not isinstance(run.failure, Busy | Cancelled):
             return _after_failure(run.failure, before)
         stands = _standing_of_ref(call, project, tip.name)
-        if stands is not None and _is_at(stands, tip):
+        if stands is not None and _is_whole(stands, tip):
             return stands
         if patience.is_over:
             return _late(tip, run, before)
@@ -151,6 +151,11 @@ def _catch_up(
 
 def _is_at(stands: IndexStatus, tip: Tip) -> bool:
     return stands.layer is not None and stands.layer.head == tip.commit
+
+
+def _is_whole(stands: IndexStatus, tip: Tip) -> bool:
+    """Whether it is at the tip with its imports counted, which comes last."""
+    return _is_at(stands, tip) and stands.layer is not None and stands.layer.is_counted
 
 
 def _options(call: Call, project: Project) -> Options:
