@@ -45,6 +45,10 @@ class Totals(Struct, frozen=True):
     lines: int
     terms: int
     vectors: int
+    complaints: int
+    """Files of which something could not be read."""
+    languages: dict[str, int]
+    """How many files have each, the most first."""
 
 
 class IndexStore:
@@ -234,29 +238,24 @@ class IndexStore:
             return {row[0]: bool(row[1]) for name in names for row in database.execute(ask, (name,))}
 
     def totals(self, layer: int) -> Totals:
+        """What a layer holds, told in one walk over its files."""
         with self.reading() as database:
             files = database.execute("SELECT count(*) FROM manifest WHERE layer = ?", (layer,)).fetchone()[0]
-            row = database.execute(
-                "SELECT count(*), total(symbols), total(chunks), total(lines), total(terms) FROM manifest "
-                "JOIN file ON file.id = manifest.file WHERE layer = ?",
-                (layer,),
-            ).fetchone()
-            vectors = database.execute(
-                "SELECT total(chunks) FROM manifest JOIN file ON file.id = manifest.file "
-                "JOIN vector ON vector.file = manifest.file WHERE layer = ? GROUP BY segment ORDER BY 1 DESC LIMIT 1",
-                (layer,),
-            ).fetchone()
-        indexed, symbols, chunks, lines, terms = (int(each) for each in row)
-        return Totals(files, indexed, symbols, chunks, lines, terms, int(vectors[0]) if vectors else 0)
-
-    def languages(self, layer: int) -> dict[str, int]:
-        with self.reading() as database:
             rows = database.execute(
-                "SELECT language, count(*) FROM manifest JOIN file ON file.id = manifest.file WHERE layer = ? "
+                "SELECT language, count(*), total(symbols), total(chunks), total(lines), total(terms), "
+                "total(complaint <> '') FROM manifest JOIN file ON file.id = manifest.file WHERE layer = ? "
                 "GROUP BY language ORDER BY count(*) DESC, language",
                 (layer,),
-            )
-            return dict(rows.fetchall())
+            ).fetchall()
+            vectors = database.execute(
+                "SELECT total(rows) FROM manifest JOIN vector ON vector.file = manifest.file WHERE layer = ? "
+                "GROUP BY segment ORDER BY 1 DESC LIMIT 1",
+                (layer,),
+            ).fetchone()
+        columns = zip(*(row[1:] for row in rows), strict=True) if rows else [()] * 6
+        indexed, symbols, chunks, lines, terms, complaints = (int(sum(each)) for each in columns)
+        made, spoken = int(vectors[0]) if vectors else 0, {row[0]: row[1] for row in rows}
+        return Totals(files, indexed, symbols, chunks, lines, terms, made, complaints, spoken)
 
     def reasons(self, layer: int) -> dict[str, int]:
         with self.reading() as database:
@@ -264,16 +263,6 @@ class IndexStore:
                 "SELECT reason, count(*) FROM manifest WHERE layer = ? AND file IS NULL GROUP BY reason", (layer,)
             )
             return dict(rows.fetchall())
-
-    def complaints(self, layer: int) -> list[tuple[str, str]]:
-        """Files of which something could not be read, with the reason, in the order of their paths."""
-        with self.reading() as database:
-            rows = database.execute(
-                "SELECT manifest.path, complaint FROM manifest JOIN file ON file.id = manifest.file "
-                "WHERE layer = ? AND complaint <> '' ORDER BY manifest.path",
-                (layer,),
-            )
-            return rows.fetchall()
 
     def has_name(self, name: str) -> bool:
         """Whether a symbol of any version has this name, whatever its case."""

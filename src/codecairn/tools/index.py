@@ -16,9 +16,8 @@ from codecairn.project import Project
 from codecairn.reading.project import print_indexed, print_status
 from codecairn.source.refs import tip_of
 from codecairn.store import folders
-from codecairn.store.layers import Layer
+from codecairn.store.database import Totals
 from codecairn.store.lexical import size_of
-from codecairn.store.open_index import OpenIndex
 from codecairn.store.schema import SCHEMA
 from codecairn.text import number_of
 from codecairn.tools import Call, tool
@@ -172,9 +171,10 @@ def get_status(call: Call, *, path: ProjectPath = None, workspace: UnlistedRoot 
             health=_health(stands) if damaged else None, message=_absence(stands), metadata=stands.metadata(),
             progress=progress,
         )  # fmt: skip
-    statistics = _totals(project, stands)
+    totals = stands.opened.store.totals(stands.layer.id)
+    statistics = _status_statistics(project, stands, totals)
     return Status(
-        success=True, indexed=True, project=_project(project, stands), statistics=statistics,
+        success=True, indexed=True, project=_project(project, stands, totals), statistics=statistics,
         health=_health(stands, statistics.total_embeddings),
         message=_presence(stands, statistics.total_files, progress), metadata=stands.metadata(), progress=progress,
     )  # fmt: skip
@@ -212,36 +212,34 @@ def _presence(stands: IndexStatus, files: int, progress: IndexProgress | None) -
     return f"Project indexed successfully with {number_of(files, 'file')}"
 
 
-def _project(project: Project, stands: IndexStatus) -> IndexedProject:
+def _project(project: Project, stands: IndexStatus, totals: Totals) -> IndexedProject:
     assert stands.layer is not None
-    assert stands.opened is not None
     return IndexedProject(
         id=project_id(project), root_path=str(project.root), module_name=stands.layer.module,
         go_version=stands.layer.go_version, index_version=f"{SCHEMA}.0.0",
-        languages=list(stands.opened.store.languages(stands.layer.id)),
+        languages=list(totals.languages),
     )  # fmt: skip
 
 
-def _totals(project: Project, stands: IndexStatus) -> StatusStatistics:
+def _status_statistics(project: Project, stands: IndexStatus, totals: Totals) -> StatusStatistics:
     layer, opened = stands.layer, stands.opened
     assert layer is not None
     assert opened is not None
-    totals = opened.store.totals(layer.id)
     skipped = Counter(layer.excluded) + Counter(opened.store.reasons(layer.id))
     return StatusStatistics(
-        total_files=totals.files, files_indexed=totals.indexed, files_as_text=_as_text(opened, layer),
+        total_files=totals.files, files_indexed=totals.indexed, files_as_text=_as_text(totals),
         total_symbols=totals.symbols, total_chunks=totals.chunks,
         total_embeddings=totals.vectors, index_size_mb=index_size_mb(project),
         last_indexed_at=iso_seconds(layer.finished_at) if layer.finished_at else None,
         indexing_duration_seconds=layer.seconds, total_lines=totals.lines,
         skipped=[SkippedFiles(reason=reason, count=count) for reason, count in sorted(skipped.items())],
-        files_with_errors=len(opened.store.complaints(layer.id)),
+        files_with_errors=totals.complaints,
     )  # fmt: skip
 
 
-def _as_text(opened: OpenIndex, layer: Layer) -> int:
+def _as_text(totals: Totals) -> int:
     """How many of the indexed files are searched as text alone, since no grammar here is theirs."""
-    return sum(count for name, count in opened.store.languages(layer.id).items() if name not in languages())
+    return sum(count for name, count in totals.languages.items() if name not in languages())
 
 
 def _health(stands: IndexStatus, vectors: int = 0) -> StatusHealth:
