@@ -28,6 +28,8 @@ _FILES_A_WORKER = 12
 """Starting a worker costs as much as it takes one to read about this many files."""
 _START_ATTEMPTS = 3
 """A system that is short of memory may end a worker before it is ready, and not the next one."""
+_MOST_LOSSES = 3
+"""Children that end over one file before it is given up: what ended the first may have been somebody else."""
 _STALLED_S = 20.0
 _NO_LANGUAGE = "text"
 _JOBS_LEFT_ALONE = 2
@@ -167,7 +169,7 @@ class _Worker:
 
     def _perform(self, job: Job, stop: threading.Event) -> Iterator[Outcome]:
         left = list(job.paths)
-        blamed = ""
+        blamed, losses = "", 0
         while left and not stop.is_set():
             for outcome in self._answers(msgspec.structs.replace(job, paths=left)):
                 left.remove(outcome.path)
@@ -178,10 +180,9 @@ class _Worker:
                 raise Cancelled("The server is leaving")
             stalled = self._stalled
             self.end()
-            if stalled or blamed == left[0]:
+            blamed, losses = left[0], losses + 1 if blamed == left[0] else 1
+            if stalled or losses == _MOST_LOSSES:
                 yield _loss(left.pop(0), stalled=stalled)
-            else:
-                blamed = left[0]  # someone else may have ended the child: the file gets a second chance
 
     def _answers(self, job: Job) -> Iterator[Outcome]:
         """The answers of the child until it is done, or gone."""
