@@ -41,7 +41,7 @@ OWNERS = {
     ),
     "speak to PostgreSQL": ({"team/database.py", "team/notebook.py"}, r"\bpsycopg\b"),
     "catch everything": (
-        {"tools/__init__.py", "serve/mcp.py", "store/lexical.py", "team/service.py"},
+        {"tools/__init__.py", "serve/mcp.py", "serve/plain_session.py", "store/lexical.py", "team/service.py"},
         r"except\s*:|except\s+\(?(Base)?Exception\b",
     ),
     "evaluate text": (set(), r"\b(eval|exec)\(|\bpickle\b|\bmarshal\b"),

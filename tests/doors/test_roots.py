@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from codecairn.serve import mcp
+from codecairn.serve import client_roots
 from tests.support.doors import HttpDoor, http_request, http_server, line_client, service
 from tests.support.repo import Repo
 from tests.support.samples import sampled_registry
@@ -53,7 +53,7 @@ def answer_roots(client: LineClient, *uris: str) -> None:
 
 @pytest.fixture
 def short_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mcp, "_ROOTS_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(client_roots, "_TIMEOUT_S", 0.1)
 
 
 def test_the_first_root_of_the_client_is_the_project(client: LineClient, repo: Repo, elsewhere: Path) -> None:

@@ -197,25 +197,23 @@ class HttpDoor:
 
     name = "http"
 
-    def __init__(self, port: int, capabilities: Any = None, **headers: str) -> None:
+    def __init__(
+        self, port: int, capabilities: Any = None, version: str = "2025-11-25", client: Any = None, **headers: str
+    ) -> None:
         self.port = port
         self._id = 0
         self._always = headers
-        opened = self._post(
-            "initialize",
-            {
-                "protocolVersion": "2025-11-25",
-                "capabilities": capabilities or {},
-                "clientInfo": {"name": "test", "version": "0"},
-            },
-        )
+        info = client or {"name": "test", "version": "0"}
+        params = {"protocolVersion": version, "capabilities": capabilities or {}, "clientInfo": info}
+        opened = self._post("initialize", params)
+        self.shaken = self._message_in(opened)["result"]
         self.session = opened.headers["mcp-session-id"]
         done = {"jsonrpc": "2.0", "method": "notifications/initialized"}
         assert http_request(self.port, "POST", "/mcp", done, **self.headers()).status == 202
 
     def headers(self) -> dict[str, str]:
         session = getattr(self, "session", None)
-        known = {"Mcp_Session_Id": session, "MCP_Protocol_Version": "2025-11-25"} if session else {}
+        known = {"Mcp_Session_Id": session, "MCP_Protocol_Version": self.shaken["protocolVersion"]} if session else {}
         return {"Accept": "application/json, text/event-stream", **self._always, **known}
 
     def _post(self, method: str, params: Any) -> HttpAnswer:
@@ -224,7 +222,10 @@ class HttpDoor:
         return http_request(self.port, "POST", "/mcp", message, **self.headers())
 
     def request(self, method: str, params: Any) -> dict[str, Any]:
-        answer = self._post(method, params)
+        return self._message_in(self._post(method, params))
+
+    def _message_in(self, answer: HttpAnswer) -> dict[str, Any]:
+        """The answer to the last request."""
         if answer.headers.get("content-type", "").startswith("text/event-stream"):
             events = [
                 line[5:] for line in answer.body.decode().splitlines() if line.startswith("data:") and line[5:].strip()

@@ -1,4 +1,4 @@
-"""python -m tests.support.greeting: renders greeting.json anew, from the answers of the real stdio door."""
+"""python -m tests.support.greeting: renders greeting.json anew, from what the SDK answers over HTTP."""
 
 from __future__ import annotations
 
@@ -7,23 +7,22 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from mcp_types.methods import SPEC_CLIENT_METHODS
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 import codecairn.greeting
 from codecairn import tools
 from codecairn.greeting.rendered import FILE
-from tests.support.doors import line_client, service
+from tests.support.doors import HttpDoor, http_server, service
 
 PLACE = Path(codecairn.greeting.__path__[0], FILE)
 
 
 def answers(version: str, client: dict[str, Any], capabilities: dict[str, Any], **settings: Any) -> tuple[Any, Any]:
-    """The results of `initialize` and of `tools/list`, as the door gives them with nobody before it."""
-    params = {"protocolVersion": version, "capabilities": capabilities, "clientInfo": client}
-    with tempfile.TemporaryDirectory() as folder, line_client(service(Path(folder), **settings)) as connected:
-        shaken = connected.request("initialize", params)["result"]
-        connected.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-        return shaken, connected.request("tools/list")["result"]
+    """The results of `initialize` and of `tools/list`, as the SDK gives them."""
+    with tempfile.TemporaryDirectory() as folder, http_server(service(Path(folder), **settings)) as port:
+        door = HttpDoor(port, capabilities, version=version, client=client)
+        return door.shaken, door.request("tools/list", {})["result"]
 
 
 def render() -> dict[str, Any]:
@@ -34,6 +33,7 @@ def render() -> dict[str, Any]:
         "versions": list(HANDSHAKE_PROTOCOL_VERSIONS),
         "initialize": shaken,
         "tools": [[families[each["name"]], each] for each in listed["tools"]],
+        "methods": sorted(SPEC_CLIENT_METHODS),
     }
 
 

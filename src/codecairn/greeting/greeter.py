@@ -18,9 +18,11 @@ _PARAMS = {"protocolVersion", "capabilities", "clientInfo"}
 
 @dataclass(frozen=True)
 class Answered:
-    """A line that has its answer. The door passes it on to the SDK, which must know of the handshake."""
+    """A handshake that has its answer. The door goes on from there."""
 
     line: bytes
+    protocol: str
+    """The version agreed."""
 
 
 class Greeter:
@@ -64,13 +66,13 @@ class Greeter:
         request = _ordinary(line) if isinstance(line, bytes) else None
         if request is None:
             self._kept.append(line)
-        elif request["method"] == "initialize" and not self._kept and _is_handshake(request.get("params")):
+        elif request["method"] == "initialize" and not self._kept and is_handshake(request.get("params")):
             params = request["params"]
             result = self._greeting.rendered.handshake(params["protocolVersion"])
             self._answer(request, result)
             info = params["clientInfo"]
             self._client = (result["protocolVersion"], Client(info["name"], info["version"]))
-            self._kept.append(Answered(line))
+            self._kept.append(Answered(line, result["protocolVersion"]))
         elif request["method"] == "tools/list" and self._client is not None and _asks_for_all(request):
             self._answer(request, self._greeting.tools_for(*self._client))
             self._wire.release_line()
@@ -93,14 +95,15 @@ def _ordinary(line: bytes) -> dict[str, Any] | None:
     if not isinstance(message, dict) or message.keys() - {"jsonrpc", "id", "method", "params"}:
         return None
     is_named = message.get("jsonrpc") == "2.0" and isinstance(message.get("method"), str)
-    return message if is_named and _is_plain_id(message.get("id")) else None
+    return message if is_named and is_plain_id(message.get("id")) else None
 
 
 def _refuse(name: str) -> None:
     raise ValueError(name)
 
 
-def _is_plain_id(value: Any) -> bool:
+def is_plain_id(value: Any) -> bool:
+    """Whether a value is an id, or a token, that every reader of JSON gives back as it is."""
     if isinstance(value, str):
         return value.isascii()
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < _LARGEST_ID
@@ -110,11 +113,11 @@ def _asks_for_all(request: dict[str, Any]) -> bool:
     """Whether a list is asked for whole, by a client that may want to hear of progress."""
     params = request.get("params", {})
     meta = params.get("_meta", {}) if isinstance(params, dict) and params.keys() <= {"_meta"} else None
-    return isinstance(meta, dict) and meta.keys() <= {"progressToken"} and all(map(_is_plain_id, meta.values()))
+    return isinstance(meta, dict) and meta.keys() <= {"progressToken"} and all(map(is_plain_id, meta.values()))
 
 
-def _is_handshake(params: Any) -> bool:
-    """Whether the SDK accepts these params, told from the shapes that need no schema."""
+def is_handshake(params: Any) -> bool:
+    """Whether the SDK accepts these params of `initialize`, told from the shapes that need no schema."""
     if not isinstance(params, dict) or params.keys() != _PARAMS:
         return False
     client = params["clientInfo"]

@@ -22,6 +22,8 @@ class Rendered:
     """The result, less the versions of the protocol and of this package."""
     tools: list[tuple[str, dict[str, Any]]]
     """Each with its family, as `tools/list` shows it."""
+    methods: list[str]
+    """Of requests that clients may send by any version of the protocol."""
 
     @classmethod
     def load(cls) -> Rendered:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -22,11 +22,20 @@ from codecairn.tools import Answers, Registry, Tool
 from codecairn.tools.families import RpcError, ToolReply
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32700, -32600, -32601, -32602
+INTERNAL_ERROR = -32603
 _DEEPEST = 200
 
 
 class NotJson(ValueError):
     """The bytes are no JSON text; `str()` says why."""
+
+
+class Fault(Exception):
+    """A request is answered with an error of JSON-RPC."""
+
+    def __init__(self, error: RpcError) -> None:
+        super().__init__(error.message)
+        self.error = error
 
 
 @dataclass(frozen=True)
@@ -35,6 +44,14 @@ class Request:
     method: str
     params: Any
     wants_answer: bool
+
+
+@dataclass
+class OwedArray:
+    """The answers still owed to one JSON array."""
+
+    missing: int
+    answers: list[Any] = field(default_factory=list)
 
 
 def parse(raw: bytes) -> Any:
@@ -163,7 +180,7 @@ class BareDoor:
             return unknown_method(request)
         reply = await self._service.perform(tool, _arguments(request.params), connection, self._door)
         if reply.error is not None:
-            return _fault(request.id, reply.rpc_error)
+            return failure(request.id, reply.rpc_error)
         return result(request.id, reply.value)
 
     async def _call_tool(self, request: Request, connection: Connection) -> dict[str, Any]:
@@ -174,7 +191,7 @@ class BareDoor:
             return error(request.id, INVALID_PARAMS, "Invalid params", unknown_tool(self._service.registry, name))
         reply = await self._service.perform(tool, params.get("arguments"), connection, self._door)
         if reply.as_rpc_error:
-            return _fault(request.id, reply.rpc_error)
+            return failure(request.id, reply.rpc_error)
         return result(request.id, tool_result(reply))
 
 
@@ -212,5 +229,5 @@ def _arguments(params: Any) -> Any:
     return {name: value for name, value in params.items() if name != "_meta"} if isinstance(params, dict) else params
 
 
-def _fault(id_: Any, fault: RpcError) -> dict[str, Any]:
+def failure(id_: Any, fault: RpcError) -> dict[str, Any]:
     return error(id_, fault.code, fault.message, fault.data)

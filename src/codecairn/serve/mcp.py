@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from pathlib import Path
+from functools import partial
 from typing import Any
-from urllib.parse import unquote, urlparse
-from urllib.request import url2pathname
 
 import anyio
 import anyio.from_thread
@@ -20,11 +18,12 @@ from pydantic import ValidationError
 
 from codecairn import __version__
 from codecairn.connection import Connection
-from codecairn.greeting.answer_form import Client, answers_for
+from codecairn.greeting.answer_form import Client
 from codecairn.serve import Service
-from codecairn.serve.jsonrpc import INVALID_PARAMS, advertisement, tool_result, unknown_tool
+from codecairn.serve.jsonrpc import Fault
+from codecairn.serve.mcp_requests import Asker, McpRequests
 from codecairn.serve.resources import Asking, Context, ResourceHandlers
-from codecairn.tools import Answers, Call
+from codecairn.tools import Call
 
 log = logging.getLogger("codecairn.mcp")
 
@@ -46,57 +45,41 @@ Paths are relative to the project root; `workspace` names the root of another pr
 commit (default: the working tree). A cut answer has next_cursor: give it as `cursor`. Something odd: health_check.
 """
 
-_ROOTS_TIMEOUT_S = 3.0
-
 ConnectionOf = Callable[[Context], Connection]
 
 
 def build(
     service: Service, connection_of: ConnectionOf, door: str, instructions: str = INSTRUCTIONS,
-    shelf_of: Callable[[Asking], ResourceHandlers] = ResourceHandlers,
+    shelf_of: Callable[[Asking], ResourceHandlers] = ResourceHandlers, requests: McpRequests | None = None,
 ) -> Server[Any]:  # fmt: skip
     """A low-level server; one instance serves any number of connections."""
-    roots = _ClientRoots(service)
+    requests = requests or McpRequests(service, door)
 
-    def form_of(ctx: Context) -> Answers:
-        return answers_for(ctx.protocol_version, _client(ctx), service.projects.settings.answers)
+    def asker(ctx: Context) -> Asker:
+        known = ctx.session.client_params
+        client = Client(known.client_info.name, known.client_info.version) if known is not None else None
+        return Asker(connection_of(ctx), ctx.protocol_version, client, partial(_client_roots, ctx))
 
     async def list_tools(ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         del params
-        shows_value = form_of(ctx) != "text"
-        offered = service.registry.tools.values()
-        shown = [advertisement(each, with_output=shows_value) for each in offered]
-        return types.ListToolsResult(tools=list(map(types.Tool.model_validate, shown)))
+        return types.ListToolsResult.model_validate(requests.list_tools(asker(ctx)))
 
     async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
-        tool = service.registry.find(params.name)
-        if tool is None:
-            data = unknown_tool(service.registry, params.name)
-            raise MCPError(INVALID_PARAMS, data["reason"], data)
-        connection, client = connection_of(ctx), _client(ctx)
-        connection.client = f"{client.name} {client.version}" if client is not None else connection.client
-        await roots.ask(ctx, connection)
-
         def report(done: float, total: float | None, message: str | None) -> None:
             anyio.from_thread.run(ctx.session.report_progress, done, total, message)
 
-        form = form_of(ctx)
-        reply = await service.perform(tool, params.arguments, connection, door, report, form)
-        if reply.as_rpc_error and form == "json":
-            fault = reply.rpc_error
-            raise MCPError(fault.code, fault.message, fault.data)
-        modern = {"resultType": "complete"} if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else {}
-        return tool_result(reply, form) | modern
+        try:
+            result = await requests.call_tool(asker(ctx), params.name, params.arguments, report)
+        except Fault as fault:
+            raise MCPError(fault.error.code, fault.error.message, fault.error.data) from fault
+        return result | ({"resultType": "complete"} if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else {})
 
     async def roots_changed(ctx: Context, params: types.NotificationParams) -> None:
         del params
-        roots.forget(connection_of(ctx))
+        requests.roots.forget(connection_of(ctx))
 
     async def asking(ctx: Context, method: str, work: Callable[[Call], Any]) -> Any:
-        connection, client = connection_of(ctx), _client(ctx)
-        connection.client = f"{client.name} {client.version}" if client is not None else connection.client
-        await roots.ask(ctx, connection)
-        return await service.answer(method, work, connection, door)
+        return await requests.ask(asker(ctx), method, work)
 
     shelf = shelf_of(asking)
     server: Server[Any] = Server(
@@ -131,59 +114,15 @@ async def _internal_errors(ctx: Context, call_next: CallNext) -> HandlerResult:
         raise MCPError(-32603, "Internal error", {"message": f"{type(error).__name__}: {error}"}) from error
 
 
-def _client(ctx: Context) -> Client | None:
-    """The client, as it named itself."""
-    known = ctx.session.client_params
-    return Client(known.client_info.name, known.client_info.version) if known is not None else None
-
-
-class _ClientRoots:
-    """Asks each client once, before its first call, where it works, if nothing that outranks its word has said so.
-
-    Only a client at this machine's keyboard is asked: over HTTP the roots the server was given are all there is.
-    """
-
-    def __init__(self, service: Service) -> None:
-        self._projects = service.projects
-        self._asked: dict[str, anyio.Event] = {}
-
-    async def ask(self, ctx: Context, connection: Connection) -> None:
-        if not self._projects.settings.local or not self._projects.wants_client_roots:
-            return
-        while under_way := self._asked.get(connection.id):
-            if under_way.is_set():
-                return
-            await under_way.wait()
-        self._asked[connection.id] = answered = anyio.Event()
-        try:
-            connection.client_roots = await _client_roots(ctx)
-        except anyio.get_cancelled_exc_class():
-            self.forget(connection)
-            raise
-        finally:
-            answered.set()
-
-    def forget(self, connection: Connection) -> None:
-        self._asked.pop(connection.id, None)
-
-
-async def _client_roots(ctx: Context) -> list[Path]:
-    """The folders the client says it works in, if it can be asked; a client that does not answer costs one wait."""
+async def _client_roots(ctx: Context) -> list[str]:
+    """The folders the client says it works in, if it can be asked."""
     capabilities = ctx.session.client_capabilities
     if capabilities is None or capabilities.roots is None or not ctx.session.can_send_request:
         return []
     roots: Awaitable[types.ListRootsResult] = ctx.session.send_request(types.ListRootsRequest(), types.ListRootsResult)
     try:
-        with anyio.fail_after(_ROOTS_TIMEOUT_S):
-            answer = await roots
-    except (MCPError, TimeoutError, ValidationError) as error:
+        answer = await roots
+    except (MCPError, ValidationError) as error:
         log.warning("the client did not name its roots: %s", error)
         return []
-    return [path for root in answer.roots if (path := _file_path(str(root.uri))) is not None]
-
-
-def _file_path(uri: str) -> Path | None:
-    parsed = urlparse(uri)
-    if parsed.scheme != "file" or parsed.netloc not in ("", "localhost"):
-        return None
-    return Path(url2pathname(unquote(parsed.path)))
+    return [str(root.uri) for root in answer.roots]

@@ -12,16 +12,13 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from codecairn.context import prompts, resources
-from codecairn.errors import CairnError, InvalidInput, NotFound
-from codecairn.paths import printable
-from codecairn.serve.jsonrpc import INVALID_PARAMS
+from codecairn.errors import CairnError
+from codecairn.serve import shelf
 from codecairn.tools import Call
 
 Context = ServerRequestContext[Any, Any]
 Asking = Callable[[Context, str, Callable[[Call], Any]], Awaitable[Any]]
 
-_NOT_FOUND_WITH_HANDSHAKE = -32002
-_INTERNAL = -32603
 _MOST_COMPLETIONS = 100
 """As many as the protocol lets an answer have."""
 
@@ -34,16 +31,13 @@ class ResourceHandlers:
         self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         del params
-        modules = await self._ask(ctx, "resources/list", lambda call: list(resources.list_modules(call)))
-        fixed = [_resource(each) for each in resources.RESOURCES if not each.is_template]
-        return types.ListResourcesResult(resources=[*fixed, *(_module(uri, folder) for uri, folder in modules)])
+        return types.ListResourcesResult.model_validate(await self._ask(ctx, "resources/list", shelf.listed_resources))
 
     async def list_templates(
         self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
         del ctx, params
-        found = [_template(each) for each in resources.RESOURCES if each.is_template]
-        return types.ListResourceTemplatesResult(resource_templates=found)
+        return types.ListResourceTemplatesResult.model_validate(shelf.listed_templates())
 
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
@@ -53,7 +47,7 @@ class ResourceHandlers:
 
     async def list_prompts(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         del ctx, params
-        return types.ListPromptsResult(prompts=[_prompt(each) for each in prompts.PROMPTS])
+        return types.ListPromptsResult.model_validate(shelf.listed_prompts())
 
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         given = params.arguments or {}
@@ -76,47 +70,8 @@ class ResourceHandlers:
 
     @staticmethod
     def fault(ctx: Context, error: CairnError, data: dict[str, str]) -> MCPError:
-        return _fault(ctx, error, data)
-
-
-def _fault(ctx: Context, error: CairnError, data: dict[str, str]) -> MCPError:
-    """By the protocol: a resource that is not there has a number of its own, which the later era has given up."""
-    is_modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-    said = {**{name: printable(value) for name, value in data.items()}, **error.data, "remedy": error.remedy}
-    message = f"{error.message}. {error.remedy}"
-    if isinstance(error, InvalidInput):
-        return MCPError(INVALID_PARAMS, message, said)
-    if isinstance(error, NotFound) and error.number == INVALID_PARAMS:
-        is_resource = "uri" in data and not is_modern
-        return MCPError(_NOT_FOUND_WITH_HANDSHAKE if is_resource else INVALID_PARAMS, message, said)
-    return MCPError(_INTERNAL, message, {**said, "code": error.code})
-
-
-def _resource(each: resources.Resource) -> types.Resource:
-    return types.Resource(
-        uri=each.uri, name=each.name, title=each.title, description=each.description, mime_type=resources.MIME_TYPE
-    )
-
-
-def _module(uri: str, folder: str) -> types.Resource:
-    return types.Resource(
-        uri=uri, name=f"module {folder}", description=f"The module in {folder}/", mime_type=resources.MIME_TYPE
-    )
-
-
-def _template(each: resources.Resource) -> types.ResourceTemplate:
-    return types.ResourceTemplate(
-        uri_template=each.uri, name=each.name, title=each.title, description=each.description,
-        mime_type=resources.MIME_TYPE,
-    )  # fmt: skip
-
-
-def _prompt(each: prompts.Prompt) -> types.Prompt:
-    arguments = [
-        types.PromptArgument(name=argument.name, description=argument.description, required=False)
-        for argument in each.arguments
-    ]
-    return types.Prompt(name=each.name, title=each.title, description=each.description, arguments=arguments)
+        said = shelf.fault(error, data, is_modern=ctx.protocol_version in MODERN_PROTOCOL_VERSIONS)
+        return MCPError(said.code, said.message, said.data)
 
 
 def _completer(ref: Any, argument: str) -> Callable[[Call, str], list[str]] | None:

@@ -5,36 +5,36 @@ answered before, after or without a handshake and must not decide the protocol e
 
     not JSON                      -> -32700        an array             -> member by member, or one -32600
     JSON, no request              -> -32600        a bare method        -> BareDoor
-    a method nobody has           -> -32601        everything else      -> the SDK
+    a method nobody has           -> -32601        an ordinary request  -> PlainSession
+    everything else               -> the SDK, which is imported by then
 
 Reading and writing block, so each has a thread (`greeting/line_stream`); what lies between is one event loop. A greeter
-may have answered the handshake before this module was imported: the SDK is then told of it, and its answer is not sent.
+may have answered the handshake before this module was imported. If the SDK is needed after a handshake that it has not
+seen, it is told of it, and its answer is not sent.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.abc
-import mcp_types as types
-from mcp.shared._context_streams import create_context_streams
-from mcp.shared.message import ServerMessageMetadata, SessionMessage
-from mcp_types import methods as spec
-from pydantic import ValidationError
+import anyio.to_thread
 
 from codecairn.connection import Connection
-from codecairn.greeting.greeter import Answered, Greeter
+from codecairn.greeting.greeter import Answered, Greeter, is_handshake, is_plain_id
 from codecairn.greeting.line_stream import LONGEST_LINE, TOO_LONG, LineStream
-from codecairn.serve import Service, jsonrpc, mcp
-from codecairn.serve.jsonrpc import BareDoor, NotJson
-from codecairn.serve.resources import Context
+from codecairn.greeting.rendered import Rendered
+from codecairn.serve import Service, jsonrpc
+from codecairn.serve.jsonrpc import BareDoor, NotJson, OwedArray, Request
+from codecairn.serve.mcp_requests import McpRequests
+from codecairn.serve.plain_session import PlainSession, is_enveloped
 from codecairn.source import process
 
-log = logging.getLogger("codecairn.mcp")
+if TYPE_CHECKING:
+    from codecairn.serve.sdk_stream import SdkStream
 
 _GRACE_S = 0.6
 """How long calls under way may still answer after stdin has closed; the process is gone within a second of it."""
@@ -42,27 +42,11 @@ _GRACE_S = 0.6
 _LAST_WORDS_S = 0.1
 """How long calls whose child was then killed may take to say so."""
 
-_MODERN = "2026-07-28"
-_ENVELOPE = "io.modelcontextprotocol/protocolVersion"
+_CLOSED = -32000
+"""As the SDK has it."""
 
-
-@dataclass
-class _Array:
-    """The answers still owed to one JSON array."""
-
-    missing: int
-    answers: list[Any] = field(default_factory=list)
-
-
-@dataclass(eq=False)
-class _Owed:
-    """A request the SDK has and has not settled."""
-
-    method: str
-    array: _Array | None
-    is_answered: bool = False
-    """Whether its answer went out before the SDK had it."""
-    settled: anyio.Event = field(default_factory=anyio.Event)
+_WITH_ARRAYS = "2025-03-26"
+"""The one protocol version that has batches."""
 
 
 class StdioDoor:
@@ -71,180 +55,201 @@ class StdioDoor:
         self._wire = wire
         self._start_delivery = greeter.hand_over if greeter is not None else wire.start
         self._connection = Connection("stdio")
-        self._unconnected = Connection("process", lasts=False)
         self._bare = BareDoor(service, "stdio")
-        self._era: str | None = None
-        self._sdk_has_begun = False
+        self._requests = McpRequests(service, "stdio")
+        self._rendered: Rendered | None = None
+        self._session: PlainSession | None = None
+        self._sdk: SdkStream | None = None
+        self._missed: list[dict[str, Any]] = []
+        """What the SDK must hear first if it is needed: the handshake that was answered without it."""
         self._has_answered = False
-        self._owed: dict[str, list[_Owed]] = {}
-        self._bare_calls: dict[str, list[anyio.CancelScope]] = {}
-
-    def _connection_of(self, ctx: Context) -> Connection:
-        """Of the era without handshakes, a call has no connection: it shares with the others of the process."""
-        return self._unconnected if ctx.protocol_version == _MODERN else self._connection
+        self._is_ending = False
+        self._calls: dict[str, list[anyio.CancelScope]] = {}
 
     async def run(self) -> None:
         inbox_send, inbox = anyio.create_memory_object_stream[Any](float("inf"))
         loop = asyncio.get_running_loop()
         self._start_delivery(lambda line: loop.call_soon_threadsafe(inbox_send.send_nowait, line))
-        to_sdk, sdk_reads = create_context_streams[SessionMessage | Exception](0)
-        sdk_writes, from_sdk = create_context_streams[SessionMessage](0)
-        server = mcp.build(self._service, self._connection_of, "stdio")
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(server.run, sdk_reads, sdk_writes, server.create_initialization_options())
-            tasks.start_soon(self._forward, from_sdk)
             async for line in inbox:
                 if line is None:
                     break
-                await self._take(line, to_sdk, tasks)
+                await self._take(line, tasks)
                 self._wire.release_line()
             await self._finish_calls(_GRACE_S)
             process.kill_all()
             await self._finish_calls(_LAST_WORDS_S)
-            # What the SDK still holds it now answers with an error; cancelled first, it would wait for a reader.
-            to_sdk.close()
+            self._end_calls()
             await self._finish_calls(_LAST_WORDS_S)
             tasks.cancel_scope.cancel()
-        for stream in (inbox_send, inbox, to_sdk, sdk_reads, sdk_writes, from_sdk):
-            stream.close()
+        inbox_send.close()
+        inbox.close()
+        if self._sdk is not None:
+            self._sdk.close()
         self._service.end_connection(self._connection.id)
+
+    @property
+    def _era(self) -> str | None:
+        """The protocol version of the connection; None before one is agreed."""
+        return self._session.protocol if self._session is not None else self._sdk.era if self._sdk is not None else None
 
     async def _finish_calls(self, seconds: float) -> None:
         with anyio.move_on_after(seconds):
-            while (self._owed or self._bare_calls) and not self._wire.broken.is_set():
+            while (self._calls or (self._sdk is not None and self._sdk.is_owing)) and not self._wire.broken.is_set():
                 await anyio.sleep(0.01)
 
-    async def _take(self, line: Any, to_sdk: Any, tasks: anyio.abc.TaskGroup) -> None:
+    async def _take(self, line: Any, tasks: anyio.abc.TaskGroup) -> None:
         if line is TOO_LONG:
             return self._send(jsonrpc.parse_error(f"a line may hold at most {LONGEST_LINE} bytes"))
         if isinstance(line, Answered):
             self._note_answer()
-            return await self._to_sdk(jsonrpc.parse(line.line), None, to_sdk, is_answered=True)
+            return self._begin_session(jsonrpc.parse(line.line), line.protocol)
         try:
             message = jsonrpc.parse(line)
         except NotJson as error:
             return self._send(jsonrpc.parse_error(str(error)))
         if isinstance(message, list):
-            return await self._take_array(message, to_sdk, tasks)
-        return await self._route(message, None, to_sdk, tasks)
+            return await self._take_array(message, tasks)
+        return await self._route(message, None, tasks)
 
-    async def _take_array(self, messages: list[Any], to_sdk: Any, tasks: anyio.abc.TaskGroup) -> None:
+    async def _take_array(self, messages: list[Any], tasks: anyio.abc.TaskGroup) -> None:
         if not messages:
             return self._send(jsonrpc.invalid_request(None, "an empty array"))
-        if self._era not in (None, "2025-03-26"):
+        if self._era not in (None, _WITH_ARRAYS):
             return self._send(jsonrpc.invalid_request(None, f"protocol {self._era} has no batches"))
-        array = _Array(sum(1 for each in messages if not _is_unanswered(each)))
+        array = OwedArray(sum(1 for each in messages if not _is_unanswered(each)))
         for each in messages:
             if isinstance(each, list):
                 self._send(jsonrpc.invalid_request(each), array)
             else:
-                await self._route(each, array, to_sdk, tasks)
+                await self._route(each, array, tasks)
         return None
 
-    async def _route(self, message: Any, array: _Array | None, to_sdk: Any, tasks: anyio.abc.TaskGroup) -> None:
+    async def _route(self, message: Any, array: OwedArray | None, tasks: anyio.abc.TaskGroup) -> None:
         if _looks_like_response(message):
-            response = _response_of(message)
-            if response is None:  # its id is one of ours, so the complaint has none
-                return self._send(jsonrpc.invalid_request(None, "not a JSON-RPC 2.0 response"), array)
-            await to_sdk.send(SessionMessage(response))
-            return None
+            return await self._take_response(message, array)
         request = jsonrpc.request_of(message)
         if request is None:
             return self._send(jsonrpc.invalid_request(message), array)
         if self._is_bare(request):
-            scope = anyio.CancelScope()
-            self._bare_calls.setdefault(_key(request.id), []).append(scope)
-            tasks.start_soon(self._answer_bare, request, array, scope)
+            return self._begin_call(request, array, tasks, lambda: self._bare.answer_request(request, self._connection))
+        if array is None and self._shake_hands(message, request):
             return None
-        if request.method == "notifications/cancelled":
-            self._cancel_bare(request)
-        elif request.method not in spec.SPEC_CLIENT_METHODS and request.wants_answer:
+        session = self._session
+        if session is not None and message.keys() <= {"jsonrpc", "id", "method", "params"} and session.takes(request):
+            return self._begin_call(request, array, tasks, lambda: session.answer(request))
+        if not request.wants_answer:
+            return await self._heed(message, request, tasks)
+        if request.method not in self._known.methods:
             return self._send(jsonrpc.unknown_method(request), array)
-        return await self._to_sdk(message, array, to_sdk)
+        return await (await self._need_sdk(tasks)).take(message, array)
 
-    def _is_bare(self, request: jsonrpc.Request) -> bool:
+    @property
+    def _known(self) -> Rendered:
+        self._rendered = self._rendered or Rendered.load()
+        return self._rendered
+
+    def _shake_hands(self, message: dict[str, Any], request: Request) -> bool:
+        """Answer an ordinary handshake, where it is the first; whether it was one."""
+        is_first = request.method == "initialize" and self._session is None and self._sdk is None
+        is_ordinary = message.keys() == {"jsonrpc", "id", "method", "params"} and is_plain_id(request.id)
+        if not is_first or not is_ordinary or not is_handshake(request.params):
+            return False
+        result = self._known.handshake(request.params["protocolVersion"])
+        self._begin_session(message, result["protocolVersion"])
+        self._send(jsonrpc.result(request.id, result))
+        return True
+
+    def _begin_session(self, message: dict[str, Any], protocol: str) -> None:
+        self._missed.append(message)
+        self._session = PlainSession(self._requests, self._connection, message["params"], protocol, self._send)
+
+    async def _need_sdk(self, tasks: anyio.abc.TaskGroup) -> SdkStream:
+        if self._sdk is None:
+            made = await anyio.to_thread.run_sync(_import_sdk)
+            self._sdk = made(self._service, self._requests, self._connection, self._send, self._send_nothing)
+            self._sdk.start(tasks)
+            for message in self._missed:
+                await self._sdk.take(message, None, is_answered=True)
+        return self._sdk
+
+    async def _take_response(self, message: dict[str, Any], array: OwedArray | None) -> None:
+        if not _is_response(message):  # its id is one of ours, so the complaint has none
+            return self._send(jsonrpc.invalid_request(None, "not a JSON-RPC 2.0 response"), array)
+        is_awaited = self._session is not None and self._session.take_response(message)
+        if not is_awaited and self._sdk is not None:
+            await self._sdk.take(message, array)
+        return None
+
+    async def _heed(self, message: dict[str, Any], request: Request, tasks: anyio.abc.TaskGroup) -> None:
+        """A notification."""
+        if request.method == "notifications/cancelled":
+            self._cancel_call(request)
+        if self._session is None:
+            return await (await self._need_sdk(tasks)).take(message, None)
+        if request.method == "notifications/roots/list_changed":
+            self._session.forget_roots()
+        if self._sdk is not None:
+            await self._sdk.take(message, None)
+        elif request.method == "notifications/initialized" and len(self._missed) == 1:
+            self._missed.append(message)
+        return None
+
+    def _is_bare(self, request: Request) -> bool:
         if request.method in self._service.registry.methods:
             return True
-        return self._era is None and not _is_enveloped(request.params) and self._bare.serves(request.method)
+        return self._era is None and not is_enveloped(request.params) and self._bare.serves(request.method)
 
-    async def _answer_bare(self, request: jsonrpc.Request, array: _Array | None, scope: anyio.CancelScope) -> None:
-        under_way = self._bare_calls[_key(request.id)]
+    def _begin_call(
+        self, request: Request, array: OwedArray | None, tasks: anyio.abc.TaskGroup,
+        work: Callable[[], Awaitable[dict[str, Any]]],
+    ) -> None:  # fmt: skip
+        scope = anyio.CancelScope()
+        self._calls.setdefault(_key(request.id), []).append(scope)
+        tasks.start_soon(self._answer, request, array, scope, work)
+
+    async def _answer(
+        self, request: Request, array: OwedArray | None, scope: anyio.CancelScope,
+        work: Callable[[], Awaitable[dict[str, Any]]],
+    ) -> None:  # fmt: skip
+        under_way = self._calls[_key(request.id)]
         try:
             with scope:
-                answer = await self._bare.answer_request(request, self._connection)
+                answer = await work()
                 if request.wants_answer:
                     self._send(answer, array)
             if scope.cancelled_caught and request.wants_answer:
-                self._send_nothing(array)
+                if self._is_ending:
+                    self._send(jsonrpc.error(request.id, _CLOSED, "Connection closed"), array)
+                else:
+                    self._send_nothing(array)
         finally:
             under_way.remove(scope)
             if not under_way:
-                self._bare_calls.pop(_key(request.id), None)
+                self._calls.pop(_key(request.id), None)
 
-    def _cancel_bare(self, request: jsonrpc.Request) -> None:
+    def _end_calls(self) -> None:
+        """The client has closed its end, and what is under way is answered with an error."""
+        self._is_ending = True
+        for scope in [each for scopes in self._calls.values() for each in scopes]:
+            scope.cancel()
+        if self._sdk is not None:
+            self._sdk.end_input()
+
+    def _cancel_call(self, request: Request) -> None:
         named = request.params.get("requestId") if isinstance(request.params, dict) else None
         if named is not None:
-            for scope in self._bare_calls.get(_key(named), []):
+            for scope in self._calls.get(_key(named), []):
                 scope.cancel()
 
-    async def _to_sdk(
-        self, message: dict[str, Any], array: _Array | None, to_sdk: Any, *, is_answered: bool = False
-    ) -> None:
-        try:
-            parsed = types.jsonrpc_message_adapter.validate_python(message, by_name=False)
-        except ValidationError:
-            return self._send(jsonrpc.invalid_request(message), array) if "id" in message else None
-        if not isinstance(parsed, types.JSONRPCRequest):
-            if "id" in message:  # a fraction: JSON-RPC allows it, MCP does not
-                return self._send(jsonrpc.invalid_request(message, "an id is a string or a whole number"), array)
-            await to_sdk.send(SessionMessage(parsed))
-            return None
-        if not self._sdk_has_begun and parsed.method != "initialize" and _is_enveloped(parsed.params):
-            self._era = _MODERN
-        self._sdk_has_begun = True
-        owed = _Owed(parsed.method, array, is_answered)
-        self._owed.setdefault(_key(parsed.id), []).append(owed)
-
-        async def settle_silently() -> None:
-            self._send_nothing(self._settle(parsed.id, owed).array)
-
-        await to_sdk.send(SessionMessage(parsed, ServerMessageMetadata(on_request_unanswered=settle_silently)))
-        if parsed.method == "initialize":  # what the next line means depends on the version agreed
-            await owed.settled.wait()
-        return None
-
-    async def _forward(self, from_sdk: Any) -> None:
-        async for item in from_sdk:
-            message = _wire_form(item.message)
-            if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
-                owed = self._settle(message["id"])
-                if owed.method == "initialize" and "result" in message:
-                    self._era = message["result"].get("protocolVersion")
-                if not owed.is_answered:
-                    self._send(message, owed.array)
-                elif "error" in message:
-                    log.error("the handshake was answered, and the SDK refuses it: %s", message["error"])
-            else:
-                self._send(message)
-
-    def _settle(self, id_: Any, known: _Owed | None = None) -> _Owed:
-        """Strike out a request: the one known, or the oldest under this id, for a client may use an id twice."""
-        owing = self._owed[_key(id_)]
-        owed = known if known in owing else owing[0]
-        owing.remove(owed)
-        if not owing:
-            del self._owed[_key(id_)]
-        owed.settled.set()
-        return owed
-
-    def _send(self, message: Any, array: _Array | None = None) -> None:
+    def _send(self, message: Any, array: OwedArray | None = None) -> None:
         if array is None:
             self._wire.send(jsonrpc.dumps(message))
             return self._note_answer()
         array.answers.append(message)
         return self._send_nothing(array)
 
-    def _send_nothing(self, array: _Array | None) -> None:
+    def _send_nothing(self, array: OwedArray | None) -> None:
         """One answer fewer is owed to the array; when it was the last, what there is goes out."""
         if array is None:
             return
@@ -259,21 +264,14 @@ class StdioDoor:
         self._has_answered = True
 
 
-def _wire_form(message: types.JSONRPCMessage) -> dict[str, Any]:
-    """A result is plain JSON already; walking a large one again costs milliseconds."""
-    if isinstance(message, types.JSONRPCResponse):
-        return jsonrpc.result(message.id, message.result)
-    return message.model_dump(by_alias=True, exclude_unset=True, mode="json")
+def _import_sdk() -> type[SdkStream]:
+    from codecairn.serve.sdk_stream import SdkStream
+
+    return SdkStream
 
 
 def _key(id_: Any) -> str:
     return repr(id_)
-
-
-def _is_enveloped(params: Any) -> bool:
-    """Whether a request says of itself that it is of the era without handshakes."""
-    meta = params.get("_meta") if isinstance(params, dict) else None
-    return isinstance(meta, dict) and _ENVELOPE in meta
 
 
 def _looks_like_response(message: Any) -> bool:
@@ -285,17 +283,21 @@ def _looks_like_response(message: Any) -> bool:
     )
 
 
-def _response_of(message: Any) -> types.JSONRPCResponse | types.JSONRPCError | None:
-    try:
-        parsed = types.jsonrpc_message_adapter.validate_python(message, by_name=False)
-    except ValidationError:
-        return None
-    return parsed if isinstance(parsed, types.JSONRPCResponse | types.JSONRPCError) else None
+def _is_response(message: dict[str, Any]) -> bool:
+    """Whether what looks like a response is one."""
+    id_, error = message["id"], message.get("error")
+    if message.get("jsonrpc") != "2.0" or isinstance(id_, bool) or not isinstance(id_, str | int | None):
+        return False
+    if "error" not in message:
+        return id_ is not None and isinstance(message["result"], dict)
+    if not isinstance(error, dict) or isinstance(error.get("code"), bool):
+        return False
+    return isinstance(error.get("code"), int) and isinstance(error.get("message"), str)
 
 
 def _is_unanswered(message: Any) -> bool:
     if _looks_like_response(message):
-        return _response_of(message) is not None
+        return _is_response(message)
     request = jsonrpc.request_of(message)
     return request is not None and not request.wants_answer
 
