@@ -1,7 +1,9 @@
-"""Every page of index.db in turn, blanked, emptied and swapped: what it held is the same, or the check says damage."""
+"""Every page of index.db in turn, blanked, emptied and swapped, and the bytes of meta.json of the lexical index: what
+was in it is the same, or the check says damage."""
 
 from __future__ import annotations
 
+import random
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -11,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from codecairn.errors import IndexIncompatible
+from codecairn.errors import CairnError, IndexIncompatible
 from codecairn.store.database import IndexStore
 from codecairn.store.integrity import NO_LOSSES
+from codecairn.store.lexical import Lexical
 from tests.crash.pages import HARMS, Pages
 from tests.crash.test_damaged_store import Damaged, damaged  # noqa: F401 - the fixture
 
@@ -56,4 +59,43 @@ def test_no_page_is_damaged_unnoticed(damaged: Damaged, tmp_path: Path, harm: Ha
         if content_of(folder / "index.db") != right and not is_damage_found(folder):
             unnoticed.append(number)
     assert harmed > len(pages.leaves) // 2
+    assert unnoticed == []
+
+
+def hits_in(folder: Path, documents: int) -> Any:
+    """What the lexical index finds; None where it says that it is damaged."""
+    from tantivy import Query
+
+    try:
+        lexical = Lexical(folder)
+        lexical.check_count(documents)
+        found = lexical.searcher().search(Query.term_query(lexical.schema, "body", "token", "freq"), 2_000, count=True)
+        return found.count, sorted(round(score, 3) for score, _ in found.hits)
+    except CairnError:
+        return None
+
+
+def test_no_byte_of_meta_json_changes_unnoticed(
+    damaged: Damaged,  # noqa: F811
+    trials: Callable[[int], int],
+    seeded: random.Random,
+) -> None:
+    damaged.reset()
+    epoch = damaged.store("index.db").parent
+    store = IndexStore(epoch)
+    documents = store.count_documents()
+    store.close()
+    assert documents is not None
+    meta, right = epoch / "lexical" / "meta.json", hits_in(epoch / "lexical", documents)
+    data, said, unnoticed = meta.read_bytes(), 0, []
+    for at in sorted(seeded.sample(range(len(data)), trials(len(data)))):
+        changed = bytearray(data)
+        changed[at] ^= 1 << seeded.randrange(8)
+        meta.write_bytes(changed)
+        found = hits_in(epoch / "lexical", documents)
+        said += found is None
+        if found not in (None, right):
+            unnoticed.append(bytes(changed[max(0, at - 20) : at + 10]))
+    assert right[0] > 0
+    assert said > 0
     assert unnoticed == []

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from codecairn.errors import VersionDamaged
 from codecairn.paths import printable
-from codecairn.store.database import IndexStore
 from codecairn.store.integrity import NO_LOSSES
+from codecairn.store.open_index import OpenIndex
 
 if TYPE_CHECKING:
     from codecairn.index.embedding import Vectors
@@ -69,12 +69,13 @@ class Damage:
         self._mend()
         return True
 
-    def mend(self, store: IndexStore, vectors: Vectors | None) -> None:
+    def mend(self, opened: OpenIndex, vectors: Vectors | None) -> None:
         """Look at everything that is kept, and give up what is damaged, so that the run that follows makes it anew;
         its files are left out until then."""
         vouched, self._vouched = self._vouched, None
-        if vouched == store.path.parent:
+        if vouched == opened.folder:
             return
+        store = opened.store
         lost = store.find_damage()
         if lost.versions:
             log.warning("%d file versions in the index are damaged; they are read anew", len(lost.versions))
@@ -85,6 +86,8 @@ class Damage:
                 self._paths |= store.paths_of(lost.versions)
                 self._tables |= lost.tables
             store.give_up(lost)
+        elif (documents := store.count_documents()) is not None:
+            opened.lexical.check_count(documents)
         if vectors is not None:
             vectors.mend()
 

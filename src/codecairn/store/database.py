@@ -135,6 +135,13 @@ class IndexStore:
         with self.reading() as database:
             return integrity.check(database)
 
+    def count_documents(self) -> int | None:
+        """How many documents the lexical index has; None while some are on their way in or out."""
+        with self.reading() as database:
+            if database.execute("SELECT 1 FROM dropped LIMIT 1").fetchone():
+                return None
+            return int(database.execute("SELECT total(chunks) FROM file WHERE searchable = 1").fetchone()[0])
+
     def paths_of(self, files: Sequence[int]) -> frozenset[str]:
         """Where any layer shows these versions."""
         ask = "SELECT path FROM manifest WHERE file = ?"

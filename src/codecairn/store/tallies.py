@@ -23,7 +23,6 @@ from codecairn.store.layers import Layer
 
 SEQUENCES = "sqlite_sequence"
 """The numbers handed out last, one for each of two tables. No trigger sees them."""
-_NUMBERED = frozenset({"layer", "segment"})
 _COLUMNS: dict[str, Sequence[str]] = {
     "layer": Layer.__struct_fields__,
     "manifest": ("layer", "path", "file", "reason", "detail", "size", "mtime_ns", "inode", "ctime_ns"),
@@ -66,8 +65,7 @@ class Tally:
             for table, (rows, digest) in kept.items()
             if table in self._rows
         ]
-        if not self._rows.keys().isdisjoint(_NUMBERED):
-            changed.append((SEQUENCES, *_count(database, SEQUENCES)))
+        changed.append((SEQUENCES, *_count(database, SEQUENCES)))  # a row that is ignored has had a number, too
         _set(database, "UPDATE tally SET rows = ?2, digest = ?3 WHERE name = ?1", changed)
 
 
