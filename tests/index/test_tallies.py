@@ -50,9 +50,8 @@ def test_a_tally_follows_every_statement(store: IndexStore, statement: str) -> N
 
 
 def test_a_transaction_that_fails_leaves_the_tally_as_it_was(store: IndexStore) -> None:
-    with pytest.raises(IndexIncompatible), store.writing() as database:
-        database.execute(COUNTED, ("other.py", 1))
-        database.execute("INSERT INTO popularity VALUES (1, 'm1.py', 1)")  # which is there
+    with pytest.raises(IndexIncompatible):
+        insert_one_twice(store)
     with store.writing() as database:
         database.execute(COUNTED, ("more.py", 1))
     assert store.find_damage() == NO_LOSSES
@@ -82,6 +81,11 @@ def test_a_tally_that_is_lost_is_damage(store: IndexStore, table: str) -> None:
         database.execute("INSERT INTO layer (root) VALUES ('/b')")
     with pytest.raises(IndexIncompatible, match=f"damaged: rows of {table}"):
         store.find_damage()
+
+
+def insert_one_twice(store: IndexStore) -> None:
+    with store.writing() as database:
+        database.executemany("INSERT INTO popularity VALUES (1, ?, 1)", [("other.py",), ("other.py",)])
 
 
 def write_behind(store: IndexStore, statement: str) -> None:

@@ -43,7 +43,7 @@ def _scope_bytes(scope: FileScope) -> int:
 
 _scopes: Cache[tuple[int, str], FileScope] = Cache("resolve.scopes", 24_000_000, _scope_bytes)
 _links: Cache[int, bytes] = Cache("resolve.links", 3_000_000, len)
-_answers: Cache[tuple[object, Hashable], Any] = Cache("resolve.answers", 6_000_000, _answer_bytes)
+_answers: Cache[tuple[object, Hashable], Any] = Cache("resolve.answers", 8_000_000, _answer_bytes)
 
 
 class Generation:
