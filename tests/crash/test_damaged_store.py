@@ -72,7 +72,7 @@ class Damaged:
         return found
 
     def settle(self, server: ServerProcess) -> None:
-        eventually(lambda: self.status(server)["metadata"]["freshness_status"] != "syncing", 60)
+        eventually(lambda: self.status(server)["metadata"]["freshness_status"] != "syncing", 300)
 
     def note(self, server: ServerProcess) -> None:
         calls(self.root)["remember"](server)  # type: ignore[arg-type]
@@ -106,7 +106,8 @@ class Damaged:
 
     def check_mends(self, server: ServerProcess) -> None:
         assert self.wrong(self.answers(server)) == []
-        done = calls(self.root)["index_codebase"](server)  # type: ignore[arg-type]
+        asked = {"name": "index_codebase", "arguments": {"path": str(self.root)}}
+        done = server.request("tools/call", asked, seconds=300)
         assert "error" not in done, done
         self.settle(server)
         assert self.others(self.answers(server)) == []
