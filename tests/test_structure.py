@@ -31,6 +31,7 @@ OWNERS = {
                 "ref_writer",
                 "vector_segments",
                 "integrity",
+                "tallies",
                 "view",
                 "writer",
                 "documents",

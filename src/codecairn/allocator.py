@@ -21,7 +21,7 @@ import threading
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 _LARGE = 128 * 1024
 _ARENAS = 2
-_CALLS_BETWEEN_TRIMS = 200
+_CALLS_BETWEEN_TRIMS = 100
 
 
 def _glibc() -> ctypes.CDLL | None:

@@ -5,11 +5,10 @@ all that caches take. Weights are estimates of what an entry and its key take in
 written down; an entry that is heavier than the whole cache may be is not kept.
 
 `Cache` forgets what was used longest ago, and a state of something as soon as a later state of it is kept: nobody asks
-about the generations of an index that edits leave behind. An index that is built anew, or a branch that is forced, is
-another thing, though, and nobody sees its dead states: caches of whole views have a bound on their number too, or a
-server of a small project would fill them for days. `Memo` is for millions of short questions whose answers are
-worked out in a microsecond, where even a lock would cost more than the answer: it is a dict while the answer is known,
-and forgets everything at its bound.
+about the generations of an index that edits leave behind, nor about an index that was built anew since. Caches of whole
+views have a bound on their number too, or a server of a small project that is asked about ever other commits would fill
+them for days. `Memo` is for millions of short questions whose answers are worked out in a microsecond, where even a
+lock would cost more than the answer: it is a dict while the answer is known, and forgets everything at its bound.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _Default = TypeVar("_Default")
 
 ENTRY_BYTES = 200
 """The place of an entry in a cache, with a key of a few parts."""
-MOST_VIEWS = 24
+MOST_VIEWS = 12
 """Views that one server is asked about in turns: its working tree, some branches, linked projects."""
 _MEMO_BYTES = 200
 _LONGEST_TEXT = 500

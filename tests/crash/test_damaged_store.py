@@ -72,7 +72,7 @@ class Damaged:
         return found
 
     def settle(self, server: ServerProcess) -> None:
-        eventually(lambda: self.status(server)["metadata"]["freshness_status"] != "syncing", 60)
+        eventually(lambda: self.status(server)["metadata"]["freshness_status"] != "syncing", 300)
 
     def note(self, server: ServerProcess) -> None:
         calls(self.root)["remember"](server)  # type: ignore[arg-type]
@@ -106,7 +106,8 @@ class Damaged:
 
     def check_mends(self, server: ServerProcess) -> None:
         assert self.wrong(self.answers(server)) == []
-        done = calls(self.root)["index_codebase"](server)  # type: ignore[arg-type]
+        asked = {"name": "index_codebase", "arguments": {"path": str(self.root)}}
+        done = server.request("tools/call", asked, seconds=300)
         assert "error" not in done, done
         self.settle(server)
         assert self.others(self.answers(server)) == []
@@ -175,6 +176,48 @@ def test_a_damaged_version_is_read_anew_by_the_server_itself(damaged: Damaged, h
         assert damaged.status(server)["metadata"]["freshness_status"] == "fresh"
         assert damaged.others(damaged.answers(server)) == []
         assert any("1 file versions in the index are damaged" in line for line in server.stderr)
+
+
+def harm_rows(damaged: Damaged, harm: str) -> None:
+    damaged.reset()
+    connection = sqlite3.connect(damaged.store("index.db"))
+    assert connection.execute(harm).rowcount > 0
+    connection.commit()
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "UPDATE popularity SET path = 'pkg/m4.py' WHERE path = 'pkg/auth.py'",
+        "UPDATE vector SET first = first - 1 WHERE first > 4",
+        "DELETE FROM manifest WHERE path = 'pkg/large.py' AND layer > 1",
+        "DELETE FROM tally WHERE name IN ('popularity', 'segment')",
+    ],
+)
+def test_a_damaged_table_is_made_anew_by_the_server_itself(damaged: Damaged, harm: str) -> None:
+    harm_rows(damaged, harm)
+    with damaged.serve(damaged.home) as server:
+        damaged.settle(server)
+        assert damaged.status(server)["metadata"]["freshness_status"] == "fresh"
+        assert damaged.others(damaged.answers(server)) == []
+        assert any("The index is damaged" in line for line in server.stderr)
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        "DELETE FROM tally",
+        "UPDATE layer SET head = replace(head, 'a', 'b') WHERE id > 1",
+        "INSERT INTO dropped SELECT id FROM file WHERE path = 'pkg/auth.py'",
+    ],
+)
+def test_damage_that_nothing_can_be_made_anew_from_is_said(damaged: Damaged, harm: str) -> None:
+    harm_rows(damaged, harm)
+    with damaged.serve(damaged.home) as server:
+        damaged.settle(server)
+        assert damaged.status(server)["metadata"]["schema_status"] == "corrupt_manifest"
+        damaged.check_mends(server)
 
 
 def test_what_is_damaged_under_a_running_server_is_left_out_said_and_read_anew(damaged: Damaged) -> None:

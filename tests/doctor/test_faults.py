@@ -24,6 +24,7 @@ from codecairn.doctor import Finding, Patient
 from codecairn.doctor.examination import examine
 from codecairn.setup.plan import invocation
 from codecairn.store import folders
+from codecairn.store.database import IndexStore
 from tests.support.repo import Repo
 
 GIT = shutil.which("git") or ""
@@ -209,11 +210,10 @@ def index_is_behind(machine: Machine) -> None:
 
 
 def index_was_interrupted(machine: Machine) -> None:
-    import sqlite3
-
-    with sqlite3.connect(machine.epoch() / "index.db") as database:
+    store = IndexStore(machine.epoch())
+    with store.writing() as database:
         database.execute("UPDATE layer SET complete = 0")
-    database.close()
+    store.close()
 
 
 def few_watches(machine: Machine) -> None:

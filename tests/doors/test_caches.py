@@ -91,6 +91,8 @@ def test_caches_keep_nothing_of_states_that_edits_leave_behind(shop: Repo, tmp_p
     served.projects.current().close()
     for name in ("resolve.answers", "resolve.uses", "resolve.scopes", "search.rankings", "search.frequencies"):
         assert sizes[-1][name] <= sizes[4][name] * 1.5 + 10, (name, [each[name] for each in sizes])
+    for name in ("resolve.generations", "search.files", "search.vectors"):
+        assert sizes[-1][name] == sizes[4][name], (name, [each[name] for each in sizes])
 
 
 @pytest.mark.requirement("003/metrics_snapshot/process-memory")

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -9,6 +14,7 @@ import pytest
 from codecairn.cancel import Cancel
 from codecairn.index import worker_pool
 from codecairn.index.worker_pool import WaitingJobs, Workers, jobs_for
+from tests.support.wait import eventually
 
 
 def waiting(*paths: str) -> WaitingJobs:
@@ -87,3 +93,41 @@ def test_a_worker_is_not_blamed_while_what_it_gave_waits_to_be_taken(
         worker.end()
     assert given == jobs_for(tmp_path, "", "sha1", paths, {})[0].paths
     assert len(given) > 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody tells the processor time of a child")
+def test_a_worker_without_the_processor_is_not_slow_and_its_file_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "m.py").write_text("def f(): ...\n")
+    monkeypatch.setattr(worker_pool, "_STALLED_S", 0.05)
+    workers = Workers(tmp_path, most=1)
+    worker = workers._take()
+    os.kill(worker._start().pid, signal.SIGSTOP)
+    workers.idle.append(worker)
+    jobs = jobs_for(tmp_path, "", "sha1", ["m.py"], {})
+    try:
+        with ThreadPoolExecutor() as pool:
+            found = pool.submit(list, workers.outcomes(jobs, Cancel()))
+            eventually(lambda: worker._asked_at is not None and time.monotonic() - worker._asked_at > 1.0)
+            assert not found.done()
+            assert worker._blame is None
+            monkeypatch.setattr(worker_pool, "_LONGEST_S", 0.05)
+            (outcome,) = found.result(60)
+    finally:
+        workers.close()
+    assert (outcome.path, outcome.reason) == ("m.py", "failed")  # of which every run tries to read it
+
+
+def test_a_worker_that_had_the_processor_all_along_is_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "m.py").write_text("def f(): ...\n")
+    monkeypatch.setattr(worker_pool, "_STALLED_S", -1.0)
+    workers = Workers(tmp_path, most=1)
+    worker = workers._take()
+    os.kill(worker._start().pid, signal.SIGSTOP)
+    workers.idle.append(worker)
+    try:
+        (outcome,) = workers.outcomes(jobs_for(tmp_path, "", "sha1", ["m.py"], {}), Cancel())
+    finally:
+        workers.close()
+    assert (outcome.path, outcome.reason) == ("m.py", "slow to parse")

@@ -88,7 +88,7 @@ def test_nothing_that_was_not_committed_leaves_the_machine(here: Machine, tmp_pa
 
 def test_every_table_is_copied_or_made_anew() -> None:
     tables = set(re.findall(r"CREATE TABLE (\w+)", TABLES))
-    assert tables == {*portable._COPIED, "segment", "vector", "dropped"}
+    assert tables == {*portable._COPIED, "segment", "vector", "dropped", "tally"}
 
 
 def test_no_path_of_this_machine_leaves_it(here: Machine, tmp_path: Path) -> None:

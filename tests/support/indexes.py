@@ -23,6 +23,7 @@ from codecairn.store.database import IndexStore
 from codecairn.store.file_version import FileVersion, Links, decompress, unpack_lines
 from codecairn.store.lexical import ANALYSED, Lexical
 from codecairn.store.open_index import OpenIndex
+from codecairn.store.tallies import find_miscounted
 from codecairn.store.vector_segments import Segment, Segments, segments_in
 from codecairn.store.vectors import VectorFiles
 
@@ -157,6 +158,7 @@ def faults(store: IndexStore, lexical: Lexical, *, at_rest: bool) -> list[str]:
         integrity = [row[0] for row in database.execute("PRAGMA integrity_check")]
         found = [] if integrity == ["ok"] else integrity
         found += _torn(database)
+        found += [f"{table} is not what its tally says" for table in find_miscounted(database)]
         wanted = Counter(dict.fromkeys(_documented(database), 1))
         held = documents(lexical)
         found += [f"chunk {key} is in the lexical index {held[key]} times" for key in wanted if held[key] != 1]
@@ -165,6 +167,9 @@ def faults(store: IndexStore, lexical: Lexical, *, at_rest: bool) -> list[str]:
             found += [f"no vectors: {row[0]}" for row in database.execute(_WITHOUT_VECTORS)]
             found += [f"a document that nothing names: {key}" for key in held - wanted]
             found += [f"still to be dropped: {row[0]:x}" for row in database.execute("SELECT file FROM dropped")]
+    counted = store.count_documents()
+    if counted is not None and counted != sum(held.values()):
+        found.append(f"{sum(held.values())} documents where the database has {counted}")
     return found
 
 

@@ -14,6 +14,7 @@ from codecairn.project import Project, Projects
 from codecairn.setup.plan import may_be_project
 from codecairn.source.file_listing import list_files
 from codecairn.source.watch import filesystem_kind
+from codecairn.store.integrity import NO_LOSSES
 from codecairn.text import number_of
 
 _ROOM = 2
@@ -52,7 +53,8 @@ def _check_index(patient: Patient) -> Iterator[Finding]:
     try:
         project = _project(patient)
         found = index_status(project.index, Cancel())
-        damaged = found.opened.store.find_damage() if found.opened and found.schema == "compatible" else []
+        is_readable = found.schema == "compatible"
+        damaged = found.opened.store.find_damage() if found.opened and is_readable else NO_LOSSES
     except CairnError as error:
         yield fault("Index", error.message, error.remedy)
         return
@@ -60,8 +62,10 @@ def _check_index(patient: Patient) -> Iterator[Finding]:
         is_damaged = found.schema == "corrupt_manifest"
         said = "damaged" if is_damaged else "made by another version of Cairn"
         yield fault("Index", f"{said}: {found.warnings[0]}", "cairn index --force")
-    elif damaged:
-        yield fault("Index", f"{number_of(len(damaged), 'file')} of it cannot be read", "cairn index")
+    elif damaged.versions:
+        yield fault("Index", f"{number_of(len(damaged.versions), 'file')} of it cannot be read", "cairn index")
+    elif damaged.tables:
+        yield fault("Index", f"damaged: {', '.join(sorted(damaged.tables))}", "cairn index")
     elif found.layer is None:
         yield _not_indexed(patient)
     else:

@@ -39,8 +39,10 @@ class Churn:
     """Whether all were read that are meant."""
 
 
-_churns: Cache[tuple[Guard, str], Churn] = Cache("git.churn", 4_000_000, lambda churn: 250 * len(churn.changes))
-"""By project and commit."""
+_churns: Cache[tuple[Guard, str], Churn] = Cache(
+    "git.churn", 4_000_000, lambda churn: 250 * len(churn.changes), lambda key: key[0]
+)
+"""By project and commit; of each project the commit that was asked about last."""
 
 
 def recent_churn(git: Git, guard: Guard, cancel: Cancel) -> Churn:

@@ -12,7 +12,8 @@ from msgspec import Struct
 
 from codecairn.errors import VersionDamaged
 from codecairn.paths import printable
-from codecairn.store.database import IndexStore
+from codecairn.store.integrity import NO_LOSSES
+from codecairn.store.open_index import OpenIndex
 
 if TYPE_CHECKING:
     from codecairn.index.embedding import Vectors
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("codecairn.index")
 
 _MOST_NAMED = 5
+_HELD = {
+    "popularity": "how often files are imported", "vector": "vectors", "segment": "vectors",
+    "manifest": "which files there are",
+}  # fmt: skip
+"""What the tables hold, for people."""
 
 
 class Hidden(Struct, frozen=True):
@@ -36,6 +42,7 @@ class Damage:
         self._mend = mend
         self._lock = threading.Lock()
         self._paths: frozenset[str] = frozenset()
+        self._tables: frozenset[str] = frozenset()
         self._vouched: Path | None = None
 
     def vouch(self, epoch: Path) -> None:
@@ -44,7 +51,7 @@ class Damage:
 
     @property
     def is_known(self) -> bool:
-        return bool(self._paths)
+        return bool(self._paths or self._tables)
 
     @property
     def path_filter(self) -> Callable[[str], bool]:
@@ -62,28 +69,39 @@ class Damage:
         self._mend()
         return True
 
-    def mend(self, store: IndexStore, vectors: Vectors | None) -> None:
+    def mend(self, opened: OpenIndex, vectors: Vectors | None) -> None:
         """Look at everything that is kept, and give up what is damaged, so that the run that follows makes it anew;
         its files are left out until then."""
         vouched, self._vouched = self._vouched, None
-        if vouched == store.path.parent:
+        if vouched == opened.folder:
             return
+        store = opened.store
         lost = store.find_damage()
-        if lost:
-            log.warning("%d file versions in the index are damaged; they are read anew", len(lost))
+        if lost.versions:
+            log.warning("%d file versions in the index are damaged; they are read anew", len(lost.versions))
+        if lost.tables:
+            log.warning("The index is damaged: %s; made anew", _named(lost.tables))
+        if lost != NO_LOSSES:
             with self._lock:
-                self._paths |= store.paths_of(lost)
+                self._paths |= store.paths_of(lost.versions)
+                self._tables |= lost.tables
             store.give_up(lost)
+        elif (documents := store.count_documents()) is not None:
+            opened.lexical.check_count(documents)
         if vectors is not None:
             vectors.mend()
 
     def clear(self) -> None:
         """A run over everything has ended well."""
         with self._lock:
-            self._paths = frozenset()
+            self._paths = self._tables = frozenset()
 
     def warnings(self) -> list[str]:
-        if not self._paths:
-            return []
+        said = [f"The index is damaged; made anew: {_named(self._tables)}. {VersionDamaged.way_out}"]
         named = ", ".join(map(printable, sorted(self._paths)[:_MOST_NAMED]))
-        return [f"The index is damaged; left out: {named}. {VersionDamaged.way_out}"]
+        left_out = [f"The index is damaged; left out: {named}. {VersionDamaged.way_out}"]
+        return [*(said if self._tables else []), *(left_out if self._paths else [])]
+
+
+def _named(tables: frozenset[str]) -> str:
+    return ", ".join(sorted({_HELD[table] for table in tables}))

@@ -327,7 +327,7 @@ class ProjectIndex:
                 opened.store.checkouts()
                 opened.lexical.searcher()
             if opened is not None and activity.is_whole:
-                self.damage.mend(opened.store, self._vectors(opened, activity.cancel))
+                self.damage.mend(opened, self._vectors(opened, activity.cancel))
         except IndexIncompatible as error:
             if error.data.get("damaged") and not activity.explicit:
                 raise

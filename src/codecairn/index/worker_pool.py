@@ -31,6 +31,9 @@ _START_ATTEMPTS = 3
 _MOST_LOSSES = 3
 """Children that end over one file before it is given up: what ended the first may have been somebody else."""
 _STALLED_S = 20.0
+"""Of processor time for one file. Where other programs have the machine, that takes as long as it takes."""
+_LONGEST_S = 200.0
+"""By the clock: a worker that waits for something, or gets a tenth of a core."""
 _NO_LANGUAGE = "text"
 _JOBS_LEFT_ALONE = 2
 """Jobs of one language: to learn it for so few takes as long as to wait for who knows it."""
@@ -38,6 +41,7 @@ _MOST_WAITING = 48
 """Outcomes read and not yet written: what bounds memory, whatever the size of the repository."""
 
 
+_CRASHED = ("failed", "the parser crashed on it")
 _OUTCOME = msgspec.msgpack.Decoder(Outcome)
 _Done = queue.Queue[Outcome | CairnError | None]
 """Outcomes as workers hand them over; None where one has no more."""
@@ -146,7 +150,9 @@ class _Worker:
         self._folder = folder
         self._child: process.Child | None = None
         self._asked_at: float | None = None
-        self._stalled = False
+        self._cpu_before: float | None = None
+        self._blame: tuple[str, str] | None = None
+        """Why its child was ended: a reason and its detail."""
         self._is_busy = False
         self._languages: set[str] = set()
         """Those that it has taken jobs of. Kept where its child was lost: what is left of them may be left to it."""
@@ -178,11 +184,12 @@ class _Worker:
                 return
             if process.is_leaving():
                 raise Cancelled("The server is leaving")
-            stalled = self._stalled
+            blame = self._blame
             self.end()
             blamed, losses = left[0], losses + 1 if blamed == left[0] else 1
-            if stalled or losses == _MOST_LOSSES:
-                yield _loss(left.pop(0), stalled=stalled)
+            if blame is not None or losses == _MOST_LOSSES:
+                reason, detail = blame or _CRASHED
+                yield Outcome(left.pop(0), reason=reason, detail=detail)
 
     def _answers(self, job: Job) -> Iterator[Outcome]:
         """The answers of the child until it is done, or gone."""
@@ -190,6 +197,7 @@ class _Worker:
         try:
             write_frame(_pipe(child.stdin), msgspec.msgpack.encode(job))
             while True:
+                self._cpu_before = process.cpu_seconds(child)
                 self._asked_at = time.monotonic()
                 frame = read_frame(_pipe(child.stdout))
                 self._asked_at = None  # until it is asked again: what is handed over may wait for a batch being written
@@ -202,10 +210,20 @@ class _Worker:
             self._asked_at = None
 
     def end_if_stalled(self) -> None:
-        asked_at = self._asked_at
-        if asked_at is not None and time.monotonic() - asked_at > _STALLED_S and self._child is not None:
-            self._stalled = True
-            process.kill(self._child)
+        """End the child if its file takes too long: one that had the processor for it all is left alone until it
+        changes, another is tried again by every run."""
+        asked_at, child = self._asked_at, self._child
+        if asked_at is None or child is None:
+            return
+        by_clock = time.monotonic() - asked_at
+        now, before = process.cpu_seconds(child), self._cpu_before
+        if by_clock > _STALLED_S and (now is None or before is None or now - before > _STALLED_S):
+            self._blame = ("slow to parse", f"reading it took over {_STALLED_S:g} s")
+        elif by_clock > _LONGEST_S:
+            self._blame = ("failed", f"reading it was not done after {_LONGEST_S:g} s")
+        else:
+            return
+        process.kill(child)
 
     def _start(self) -> process.Child:
         if self._child is not None and self._child.poll() is None:
@@ -219,7 +237,7 @@ class _Worker:
             except OSError:  # no memory, no descriptors, or the folder was removed
                 break
             self._child = child
-            self._stalled = False
+            self._blame = None
             if read_frame(_pipe(child.stdout)) is not None:
                 return child
         raise CairnError(
@@ -240,12 +258,6 @@ class _Worker:
         child, self._child = self._child, None
         if child is not None:
             process.end(child)
-
-
-def _loss(path: str, *, stalled: bool) -> Outcome:
-    if stalled:
-        return Outcome(path, reason="slow to parse", detail=f"reading it took over {_STALLED_S:g} s")
-    return Outcome(path, reason="failed", detail="the parser crashed on it")
 
 
 def _hand_over(item: Outcome | CairnError | None, done: _Done, stop: threading.Event) -> None:

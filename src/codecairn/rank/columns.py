@@ -243,7 +243,7 @@ def _qualifier(head: ChunkHead, own: tuple[str, ...]) -> list[str]:
     return [part for part in parts if part not in own]
 
 
-_terms: Cache[int, list[bytes]] = Cache("search.terms", 8_000_000, lambda lines: sum(map(len, lines)) + 50 * len(lines))
+_terms: Cache[int, list[bytes]] = Cache("search.terms", 3_000_000, lambda lines: sum(map(len, lines)) + 50 * len(lines))
 """The words of the long files whose chunks became rows lately. Searches come back to them for other chunks: of what two
 hundred searches of Django would unpack, a hundred files are two thirds."""
 _MANY_CHUNKS = 16

@@ -111,14 +111,14 @@ class Ranking(Struct, frozen=True):
     """Further pieces of symbols of which the best piece is a result."""
 
 
-_State = tuple[object, str, int, int, int, int, Callable[[str], bool]]
-"""One searcher, one building of an index, one generation of a layer in it, how many documents there are, and what may
-not be shown: what was learnt holds for as long as nobody writes documents for the next."""
+_State = tuple[object, tuple[str, str, str], tuple[str, int, int, int], int, Callable[[str], bool]]
+"""One searcher, what its view is of, one building of an index and one generation of a layer in it, how many documents
+there are, and what may not be shown: what was learnt holds for as long as nobody writes documents for the next."""
 
 
 def _subject(state: _State) -> tuple[object, ...]:
     """The layer, as one searcher sees it."""
-    return *state[:3], state[6]
+    return *state[:2], state[4]
 
 
 _rankings: Cache[tuple[_State, Question], _Weighed] = Cache(
@@ -189,7 +189,7 @@ class Searcher:
         return self._statistics(view, parse_query(query), self._state(view))
 
     def _state(self, view: View) -> _State:
-        return (self._own, *view.state, view.documents, view.is_blocked)
+        return (self._own, view.subject, view.state, view.documents, view.is_blocked)
 
     def _meaning(
         self, view: View, plan: QueryPlan, question: Question, state: _State

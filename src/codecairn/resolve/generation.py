@@ -30,7 +30,7 @@ _ANSWER_BYTES = 300
 _Answer = TypeVar("_Answer")
 ASKED_FIRST: Any = object()
 """Stands for an answer that is not known: None is one."""
-_Generation = tuple[str, tuple[str, int, int, int], float | None, Callable[[str], bool]]
+_Generation = tuple[tuple[str, str, str], tuple[str, int, int, int], float | None, Callable[[str], bool]]
 
 
 def _answer_bytes(answer: object) -> int:
@@ -43,7 +43,7 @@ def _scope_bytes(scope: FileScope) -> int:
 
 _scopes: Cache[tuple[int, str], FileScope] = Cache("resolve.scopes", 24_000_000, _scope_bytes)
 _links: Cache[int, bytes] = Cache("resolve.links", 3_000_000, len)
-_answers: Cache[tuple[object, Hashable], Any] = Cache("resolve.answers", 10_000_000, _answer_bytes)
+_answers: Cache[tuple[object, Hashable], Any] = Cache("resolve.answers", 8_000_000, _answer_bytes)
 
 
 class Generation:
@@ -132,13 +132,13 @@ _generations: Cache[_Generation, Generation] = Cache(
     "resolve.generations",
     _GENERATION_BYTES,
     lambda known: _ROW_BYTES * len(known.files),
-    lambda key: (key[0], key[1][:2], key[3]),
+    lambda key: (key[0], key[3]),
     MOST_VIEWS,
     _forget,
 )
 
 
 def generation_of(view: View) -> Generation:
-    key = (view.layer.root, view.state, view.layer.finished_at, view.is_blocked)
+    key = (view.subject, view.state, view.layer.finished_at, view.is_blocked)
     found = _generations.get(key)
     return found if found is not None else _generations.put(key, Generation(list(view.files())))

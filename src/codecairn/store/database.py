@@ -16,8 +16,10 @@ from msgspec import Struct
 from codecairn.errors import CairnError, IndexIncompatible
 from codecairn.store import integrity
 from codecairn.store.file_version import CHUNK_COLUMNS, PARTS, SYMBOL_COLUMNS, FileVersion, Stat
+from codecairn.store.integrity import Losses
 from codecairn.store.layers import BASE, WORKING_TREE, Layer, layers_in
 from codecairn.store.schema import SCHEMA, SEALED, TABLES
+from codecairn.store.tallies import WatchedConnection, write_tallies
 
 msgspec.json.Decoder(FileVersion)  # takes the type apart here and now: two threads that did so at once would crash
 _BUSY_S = 10.0
@@ -56,7 +58,7 @@ class IndexStore:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "index.db"
-        self._idle: list[sqlite3.Connection] = []
+        self._idle: list[WatchedConnection] = []
         self._lock = threading.Lock()
         self._closed = False
 
@@ -65,7 +67,9 @@ class IndexStore:
         store = cls(folder)
         with store.translating(), closing(store._connect()) as database:
             database.execute("PRAGMA journal_mode = WAL")
-            database.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {SCHEMA}; COMMIT;")
+            database.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {SCHEMA};")
+            write_tallies(database)
+            database.execute("COMMIT")
         return store
 
     def close(self) -> None:
@@ -91,14 +95,16 @@ class IndexStore:
         with self.translating(), self._connection() as database:
             database.execute(_WRITER_CACHE)
             try:
+                tally = database.watch()
                 database.execute("BEGIN IMMEDIATE")
                 yield database
+                tally.write(database)
                 database.execute("COMMIT")
             finally:
                 database.execute(_READER_CACHE)
 
     @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
+    def _connection(self) -> Iterator[WatchedConnection]:
         """A connection that nobody else uses meanwhile; `close` never takes one away that is in use."""
         with self._lock:
             database = self._idle.pop() if self._idle else None
@@ -119,17 +125,26 @@ class IndexStore:
             if not is_kept:
                 database.close()
 
-    def _connect(self) -> sqlite3.Connection:
-        database = sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+    def _connect(self) -> WatchedConnection:
+        database = sqlite3.connect(
+            self.path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False, factory=WatchedConnection
+        )
         # A generation that was published stays published, power cut or not: the lexical index relies on it.
         database.execute("PRAGMA synchronous = FULL")
         database.execute(_READER_CACHE)
         return database
 
-    def find_damage(self) -> list[int]:
-        """The versions that are not what was written. Raises IndexIncompatible where all of the database is damaged."""
+    def find_damage(self) -> Losses:
+        """What is not as it was written. Raises IndexIncompatible where all of the database is damaged."""
         with self.reading() as database:
             return integrity.check(database)
+
+    def count_documents(self) -> int | None:
+        """How many documents the lexical index has; None while some are on their way in or out."""
+        with self.reading() as database:
+            if database.execute("SELECT 1 FROM dropped LIMIT 1").fetchone():
+                return None
+            return int(database.execute("SELECT total(chunks) FROM file WHERE searchable = 1").fetchone()[0])
 
     def paths_of(self, files: Sequence[int]) -> frozenset[str]:
         """Where any layer shows these versions."""
@@ -137,10 +152,10 @@ class IndexStore:
         with self.reading() as database:
             return frozenset(row[0] for file in files for row in database.execute(ask, (file,)))
 
-    def give_up(self, files: Sequence[int]) -> None:
-        """Forget what is kept of damaged versions, so that the next run reads them anew."""
+    def give_up(self, lost: Losses) -> None:
+        """Forget what is damaged, so that the next run makes it anew."""
         with self.writing() as database:
-            integrity.unseal(database, files)
+            integrity.give_up(database, lost)
 
     @contextmanager
     def translating(self) -> Iterator[None]:

@@ -11,7 +11,8 @@ tantivy proposes; what is visible, and how it scores, is decided from the databa
 after any it may already have, so that a batch that was interrupted can be written again.
 
 tantivy maps its files, and looks at none of the checksums it writes at their ends. A file that is shorter than it was
-ends the process that reads it, so each is checked once before it is opened (footers.py); they never change. Where
+ends the process that reads it, so each is checked once before it is opened (tantivy_checksums.py); they never change.
+meta.json has none: its fields are compared with ours, and its documents with the chunks in the database. Where
 tantivy gives up nevertheless, that is an error like any other and no end of the thread.
 """
 
@@ -59,6 +60,8 @@ class Lexical:
             terms = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
             self._index.register_tokenizer("terms", terms)
             self._index.config_reader("manual")
+            if self._index.schema != _schema():
+                raise ValueError("meta.json names other fields than were made")
         self.schema = self._index.schema
 
     @classmethod
@@ -72,6 +75,13 @@ class Lexical:
         except (ValueError, OSError) as error:
             raise _trouble(folder, error) from error
         return cls(folder)
+
+    def check_count(self, documents: int) -> None:
+        """Raise IndexIncompatible unless there are so many documents: meta.json, which says how many each file has and
+        which files there are, is the one file without a checksum."""
+        found = self.searcher().num_docs
+        if found != documents:
+            raise _damage(self._folder, ValueError(f"it has {found:,} documents of {documents:,}"))
 
     def searcher(self) -> Searching:
         """A searcher over the last commit of any process."""

@@ -14,9 +14,11 @@ from pathlib import Path
 
 from codecairn.errors import CairnError, IndexIncompatible
 from codecairn.store.database import IndexStore
+from codecairn.store.integrity import our_tables, tables_in
 from codecairn.store.layers import Layer
 from codecairn.store.lexical import Lexical
-from codecairn.store.schema import SCHEMA, TABLES
+from codecairn.store.schema import SCHEMA
+from codecairn.store.tallies import write_tallies
 from codecairn.store.vector_segments import Placement, Segment, add_rows
 
 _COPIED = {
@@ -54,6 +56,7 @@ def copy_committed(source: IndexStore, folder: Path) -> IndexStore:
             database.execute(f"INSERT INTO {table} SELECT * FROM source.{table} WHERE {wanted} ORDER BY {order}")  # noqa: S608 - our own names
         database.execute("UPDATE file SET unnamed_since = NULL, searchable = 1")
         _copy_vectors(database, source.path.parent, folder)
+        write_tallies(database)
         database.execute("COMMIT")
         database.execute("DETACH DATABASE source")
     return copy
@@ -95,7 +98,7 @@ def check_foreign(folder: Path) -> None:
     try:
         with store.reading() as database:
             database.execute("PRAGMA trusted_schema = OFF")
-            if _tables(database) != _our_tables():
+            if tables_in(database) != our_tables():
                 raise _unsound("it has other tables")
             if database.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
                 raise _unsound("it is damaged")
@@ -113,16 +116,6 @@ _NONE_OF = (
     "SELECT 1 FROM manifest WHERE layer NOT IN (SELECT id FROM layer)",
     "SELECT 1 FROM layer WHERE base IS NOT NULL AND base NOT IN (SELECT id FROM layer WHERE base IS NULL)",
 )
-
-
-def _tables(database: sqlite3.Connection) -> set[tuple[str, str, str]]:
-    return set(database.execute("SELECT type, name, ifnull(sql, '') FROM sqlite_master").fetchall())
-
-
-def _our_tables() -> set[tuple[str, str, str]]:
-    with closing(sqlite3.connect(":memory:")) as database:
-        database.executescript(TABLES)
-        return _tables(database)
 
 
 def _unsound(why: str) -> IndexIncompatible:

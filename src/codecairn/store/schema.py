@@ -13,6 +13,7 @@
     segment    one row a pair of vector files (vectors.py): whose encoder's they are, and how many rows count
     vector     which rows of a segment are a version's, one a chunk
     seal       a digest of all that is kept of a version; one without it is damaged, and read anew (integrity.py)
+    tally      how many rows each of the other tables has, and a digest of them all (tallies.py)
 
 Only a manifest makes a version visible. The lexical index is written first and this database last, in one
 transaction a batch, so a batch is seen whole or not at all and the lexical index may be ahead of this database but is
@@ -37,7 +38,7 @@ The database is disposable: where its version is another than SCHEMA it is built
 
 from __future__ import annotations
 
-SCHEMA = 10
+SCHEMA = 11
 GONE = "gone"
 """The reason of a path that the base has and a ref laid over it has not."""
 
@@ -94,4 +95,5 @@ CREATE TABLE segment (number INTEGER PRIMARY KEY AUTOINCREMENT, encoder TEXT NOT
 CREATE TABLE vector (segment INTEGER NOT NULL, file INTEGER NOT NULL, first INTEGER NOT NULL, rows INTEGER NOT NULL,
     PRIMARY KEY (segment, file)) WITHOUT ROWID;
 CREATE INDEX vector_file ON vector (file);
+CREATE TABLE tally (name TEXT PRIMARY KEY, rows INTEGER NOT NULL, digest BLOB NOT NULL) WITHOUT ROWID;
 """

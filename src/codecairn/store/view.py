@@ -125,6 +125,12 @@ class View:
         laid_over = self._base.generation if self._base is not None and self.layer.base is not None else 0
         return self._folder.name, self.layer.id, self.layer.generation, laid_over
 
+    @property
+    def subject(self) -> tuple[str, str, str]:
+        """What it is a view of: the same for every state, in an index that is built anew and for a ref that was dropped
+        and is back, which have other numbers."""
+        return self.layer.root, self.layer.name, self.layer.scope
+
     def source_layer(self, path: str, file: int) -> Literal["base", "overlay"]:
         """Whether the default branch has the same version of a file; where nothing is laid over anything, it has."""
         if self._base is None or self._base.id == self.layer.id:
