@@ -40,7 +40,8 @@ the name looked for, captured as `n`.
     blocks        expressions with NAME for a variable of the brackets or the function around it; `parameters` for one
                   of the function whose head it stands in; `taken_apart` for one inside a pattern that takes an argument
                   apart; `expressions` for one of the rest of the brackets around it; `generics` for a type parameter
-                  of the definition around it
+                  of the definition around it; `arrays` for one of the brackets
+                  around it whose size stands behind its name (`char NAME[8]`)
     begins        an expression for what has to stand between a variable's declaration and its use; none where the whole
                   block sees it
     typed         an expression for the type that is written behind the name of a variable, where the grammar sees none
@@ -167,6 +168,7 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
         rf"{_TYPE}(?P<n>NAME)\s*(?:=(?![=>])|;|:(?!:))",
         r"(?<![\w.])(?P<n>NAME)\s*:=",
     )
+    arrays: tuple[str, ...] = ()
     parameters: tuple[str, ...] = (
         r"[(,]\s*(?P<n>NAME)\s*:(?!:)",
         rf"{_TYPE}(?P<n>NAME)\s*[,)]",

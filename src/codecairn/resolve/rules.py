@@ -50,6 +50,7 @@ class CompiledRules:
     doc_result: re.Pattern[str] | None
     doc_type: re.Pattern[str] | None
     blocks: tuple[DeclaringPattern, ...]
+    arrays: tuple[DeclaringPattern, ...]
     parameters: tuple[DeclaringPattern, ...]
     taken_apart: tuple[DeclaringPattern, ...]
     expressions: tuple[DeclaringPattern, ...]
@@ -92,6 +93,7 @@ def rules_of(language: str) -> CompiledRules:
         doc_result=_compile_given(rules.doc_result),
         doc_type=_compile_given(rules.doc_type),
         blocks=_compile_marked(rules.blocks),
+        arrays=_compile_marked(rules.arrays),
         parameters=_compile_marked(rules.parameters),
         taken_apart=_compile_marked(rules.taken_apart),
         expressions=_compile_marked(rules.expressions),

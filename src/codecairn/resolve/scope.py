@@ -61,7 +61,8 @@ class FileScope(SymbolScope):
         if compiled.variable is not None and compiled.variable.match(name) is None:
             return []
         places = self.source.declarable(name)
-        if not places:
+        sized = self.source.words(name) if compiled.arrays and f"{name}[" in self.source.text else []
+        if not places and not sized:
             return []
         kinds: tuple[tuple[tuple[DeclaringPattern, ...], Callable[[int], Variable | None]], ...] = (
             (compiled.blocks, self._block), (compiled.parameters, self._parameter),
@@ -74,6 +75,7 @@ class FileScope(SymbolScope):
             for pattern in patterns
             for at in self._declarations(pattern, places, len(name))
         ]
+        found += [self._block(at) for each in compiled.arrays for at in self._declarations(each, sized, len(name))]
         fields = self._field_lines(name) if self.rules.implicit_members else ()
         return [each for each in found if each and each.span.size and self.source.line_of(each.position) not in fields]
 
