@@ -20,7 +20,7 @@ from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.expressions import Expressions
 from codecairn.resolve.extension_methods import ExtensionMethods
 from codecairn.resolve.fixtures import Fixtures
-from codecairn.resolve.library_parents import extends_library
+from codecairn.resolve.library_parents import extends_library, may_extend_own
 from codecairn.resolve.made_values import of_destructor
 from codecairn.resolve.members import Members
 from codecairn.resolve.names import Names
@@ -275,7 +275,8 @@ class Engine(Questions):
             return self._by_unique_name(scope, site, steps, is_distinct=True)
         added = [each for each in self.definitions_named(site.name) if self._is_added(scope, *each)]
         if not added:
-            return FOREIGN
+            may_be_own = may_extend_own(self, scope, value, site.name)
+            return self._by_unique_name(scope, site, steps) if may_be_own else FOREIGN
         named = value.name if isinstance(value, Outside) else ""
         own = [
             Definition(row.id, symbol.number) for row, symbol in added
