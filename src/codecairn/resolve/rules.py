@@ -51,6 +51,7 @@ class CompiledRules:
     doc_type: re.Pattern[str] | None
     blocks: tuple[DeclaringPattern, ...]
     arrays: tuple[DeclaringPattern, ...]
+    made: tuple[DeclaringPattern, ...]
     parameters: tuple[DeclaringPattern, ...]
     taken_apart: tuple[DeclaringPattern, ...]
     expressions: tuple[DeclaringPattern, ...]
@@ -94,6 +95,7 @@ def rules_of(language: str) -> CompiledRules:
         doc_type=_compile_given(rules.doc_type),
         blocks=_compile_marked(rules.blocks),
         arrays=_compile_marked(rules.arrays),
+        made=_compile_marked(rules.made),
         parameters=_compile_marked(rules.parameters),
         taken_apart=_compile_marked(rules.taken_apart),
         expressions=_compile_marked(rules.expressions),
