@@ -270,6 +270,8 @@ class Engine(Questions):
         self, scope: FileScope, site: Site, steps: list[ExpressionStep], value: Outside | Elements
     ) -> BoundSite:
         """A member of something of a library, which is the library's unless the project may have added it."""
+        if self.extension_methods.is_of_library(scope, site.name, value):
+            return FOREIGN
         is_path = isinstance(value, Outside) and value.is_path
         if not value.is_told or ("*" in scope.rules.dynamic and not is_path):
             return self._by_unique_name(scope, site, steps, is_distinct=True)

@@ -32,7 +32,7 @@ _AFTER_WITHIN = 2_000
 """Bytes behind a name in which the rest of its declaration stands, on however many lines."""
 _BODY = re.compile(
     r"\s*(?:(?:throws\s+[\w.]+(?:\s*,\s*[\w.]+)*|const|noexcept|override|final|async|throws|rethrows)\b\s*)*"
-    r"(?:\??:[^={;]*?)?\s*(?:=>|\{|->)"
+    r"(?:\??:[^={;]*?)?\s*(?:where\b[^={;]*?)?\s*(?:=>|\{|->)"
 )
 """What may stand between parameters and a body."""
 
