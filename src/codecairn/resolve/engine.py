@@ -25,7 +25,7 @@ from codecairn.resolve.made_values import of_destructor
 from codecairn.resolve.members import Members
 from codecairn.resolve.names import Names
 from codecairn.resolve.namespaces import Namespaces
-from codecairn.resolve.own_functions import are_methods, function_beside, is_member_of_none, is_read
+from codecairn.resolve.own_functions import are_methods, function_beside, is_implied, is_member_of_none, is_read
 from codecairn.resolve.package_paths import PackagePaths
 from codecairn.resolve.questions import BoundSite, Questions
 from codecairn.resolve.scope import FileScope
@@ -113,7 +113,7 @@ class Engine(Questions):
         if steps:
             return self._bind_member(scope, site, position, steps)
         if site.qualifier and scope.source.has_separator_before(position):
-            return self._by_unique_name(scope, site, steps, is_distinct=True)
+            return self._by_unique_name(scope, site, steps, is_distinct=not is_implied(self, scope, site))
         if site.kind not in ("extends", "implements") and scope.is_key(site.name, position):
             return FOREIGN
         wants = "function" if self._is_function(scope, site, position) else self._wants(scope, site, position)
