@@ -3,8 +3,8 @@
 Chosen are functions and methods whose name one definition alone has in the whole repository, so that nearly every use
 is theirs. The places come from Pygments, which knows nothing of our grammars. A place on a line that `find_references`
 lists is bound; on a line it lists as unresolved, said; of the others as many are known to be something else (a
-library's of the same name, a local one) as the answer counts; what is left is forgotten. Two shares are bound: of all
-calls of the name, and of those that are not known to be something else.
+library's of the same name, a local one) as the answer counts; what is left is forgotten. Bound are those that mean the
+chosen function, here, and those that are shown to mean something else, elsewhere.
 """
 
 from __future__ import annotations

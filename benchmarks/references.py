@@ -222,14 +222,14 @@ def _asked(server: Server, symbol: dict[str, Any], as_one: bool) -> tuple[dict[P
 
 
 def _account(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """Of each repository in a folder, the share of uses that is bound, and that is bound or said (account.py)."""
+    """Of each repository in a folder, the shares of uses that are bound here, elsewhere and not (account.py)."""
     found = list[Account]()
     for root in sorted(options.repos.resolve().iterdir()):
         if root.is_dir() and (not options.only or root.name in options.only):
             with _served(root, options.home) as server:
                 found.append(account(server, root, options.symbols, options.seed))
             print(f"{root.name} done", file=sys.stderr, flush=True)
-    shares = ["bound", "elsewhere", "unresolved", "sum", "bound, of those not elsewhere"]
+    shares = ["bound here", "bound elsewhere", "unresolved", "sum", "bound here or elsewhere"]
     head = ["repository", "language", "symbols", "calls", *shares, "all uses", *shares]
     print(markdown(head, [_account_row(each) for each in [*found, *pooled(found)]]))
     for each in found if options.show else ():
@@ -248,9 +248,9 @@ def _account_row(each: Account) -> list[str]:
 
 
 def _shares(whole: int, bound: int, elsewhere: int, said: int) -> list[str]:
-    """How many there are, the share of each of the three and of all, and what is bound of those that may be."""
-    parts = [_share(part, whole) for part in (bound, elsewhere, said, bound + elsewhere + said)]
-    return [str(whole), *parts, _share(bound, whole - elsewhere)]
+    """How many there are, the share of each of the three, of all of them and of what is bound at all."""
+    parts = (bound, elsewhere, said, bound + elsewhere + said, bound + elsewhere)
+    return [str(whole), *(_share(part, whole) for part in parts)]
 
 
 def _words(root: Path, files: set[str]) -> Callable[[str], set[Place]]:

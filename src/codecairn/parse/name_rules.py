@@ -40,7 +40,9 @@ the name looked for, captured as `n`.
     blocks        expressions with NAME for a variable of the brackets or the function around it; `parameters` for one
                   of the function whose head it stands in; `taken_apart` for one inside a pattern that takes an argument
                   apart; `expressions` for one of the rest of the brackets around it; `generics` for a type parameter
-                  of the definition around it
+                  of the definition around it; `arrays` for one of the brackets
+                  around it whose size stands behind its name (`char NAME[8]`), `made` for one of a function's whose
+                  arguments do (`Type NAME(1);`)
     begins        an expression for what has to stand between a variable's declaration and its use; none where the whole
                   block sees it
     typed         an expression for the type that is written behind the name of a variable, where the grammar sees none
@@ -69,6 +71,7 @@ the name looked for, captured as `n`.
                   taken so only where the receiver is called as the type is
     dynamic       members that make others while the program runs; "*" where any type may get some
     keywords      words of the language that may be names of members or of exports, too, and mean none by themselves
+    other_names   an expression for what follows a word that is then the name of another (`operator =`)
     primitives    types of the language itself that no definition of the name replaces
     wrappers      generic types that stand for their (last) argument; `values` those whose elements are of it; `sealed`
                   those that have members of their own and none of what they hold, with `sealed_values` the words that
@@ -167,6 +170,8 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
         rf"{_TYPE}(?P<n>NAME)\s*(?:=(?![=>])|;|:(?!:))",
         r"(?<![\w.])(?P<n>NAME)\s*:=",
     )
+    arrays: tuple[str, ...] = ()
+    made: tuple[str, ...] = ()
     parameters: tuple[str, ...] = (
         r"[(,]\s*(?P<n>NAME)\s*:(?!:)",
         rf"{_TYPE}(?P<n>NAME)\s*[,)]",
@@ -200,6 +205,7 @@ class NameRules(Struct, frozen=True, forbid_unknown_fields=True):
     library_members: str = ""
     dynamic: frozenset[str] = frozenset()
     keywords: frozenset[str] = frozenset()
+    other_names: dict[str, str] = {}
     primitives: frozenset[str] = frozenset()
     wrappers: frozenset[str] = frozenset()
     sealed: tuple[str, ...] = ()

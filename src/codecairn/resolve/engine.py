@@ -20,12 +20,12 @@ from codecairn.parse.kinds import CALLABLE, TYPES
 from codecairn.resolve.expressions import Expressions
 from codecairn.resolve.extension_methods import ExtensionMethods
 from codecairn.resolve.fixtures import Fixtures
-from codecairn.resolve.library_parents import extends_library
+from codecairn.resolve.library_parents import extends_library, may_extend_own
 from codecairn.resolve.made_values import of_destructor
 from codecairn.resolve.members import Members
 from codecairn.resolve.names import Names
 from codecairn.resolve.namespaces import Namespaces
-from codecairn.resolve.own_functions import are_methods, function_beside, is_member_of_none, is_read
+from codecairn.resolve.own_functions import are_methods, function_beside, is_implied, is_member_of_none, is_read
 from codecairn.resolve.package_paths import PackagePaths
 from codecairn.resolve.questions import BoundSite, Questions
 from codecairn.resolve.scope import FileScope
@@ -113,7 +113,7 @@ class Engine(Questions):
         if steps:
             return self._bind_member(scope, site, position, steps)
         if site.qualifier and scope.source.has_separator_before(position):
-            return self._by_unique_name(scope, site, steps, is_distinct=True)
+            return self._by_unique_name(scope, site, steps, is_distinct=not is_implied(self, scope, site))
         if site.kind not in ("extends", "implements") and scope.is_key(site.name, position):
             return FOREIGN
         wants = "function" if self._is_function(scope, site, position) else self._wants(scope, site, position)
@@ -270,12 +270,15 @@ class Engine(Questions):
         self, scope: FileScope, site: Site, steps: list[ExpressionStep], value: Outside | Elements
     ) -> BoundSite:
         """A member of something of a library, which is the library's unless the project may have added it."""
+        if self.extension_methods.is_of_library(scope, site.name, value):
+            return FOREIGN
         is_path = isinstance(value, Outside) and value.is_path
         if not value.is_told or ("*" in scope.rules.dynamic and not is_path):
             return self._by_unique_name(scope, site, steps, is_distinct=True)
         added = [each for each in self.definitions_named(site.name) if self._is_added(scope, *each)]
         if not added:
-            return FOREIGN
+            may_be_own = may_extend_own(self, scope, value, site.name)
+            return self._by_unique_name(scope, site, steps) if may_be_own else FOREIGN
         named = value.name if isinstance(value, Outside) else ""
         own = [
             Definition(row.id, symbol.number) for row, symbol in added

@@ -67,7 +67,7 @@ class Expressions:
         cast = next((at for at, step in enumerate(steps) if step.text in scope.rules.casts and is_call(steps, at)), -1)
         value, begin = self._begin(scope, steps, position, cast)
         for number, step in enumerate(steps[begin:], begin):
-            if self._keeps(scope, value, steps, number):
+            if self.keeps(scope, value, steps, number):
                 continue
             if value is None or isinstance(value, Local):
                 return value
@@ -136,7 +136,7 @@ class Expressions:
             return self._engine.symbol(value).kind in HOLDERS
         return isinstance(value, Namespace | ModuleFiles | Outside | Either)
 
-    def _keeps(self, scope: FileScope, value: Value | None, steps: list[ExpressionStep], number: int) -> bool:
+    def keeps(self, scope: FileScope, value: Value | None, steps: list[ExpressionStep], number: int) -> bool:
         """Whether a step leaves a value what it is: the name of what takes it out of a wrapper, and the call of it."""
         if not isinstance(value, Instance) or not scope.rules.keeps:
             return False

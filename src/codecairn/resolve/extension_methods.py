@@ -23,6 +23,7 @@ from codecairn.store.view import FileRow
 _ANY = re.compile(r"T(?:[A-Z0-9]\w*)?|object")
 """How a type parameter is named, which any type fits."""
 _LAST_WORD = re.compile(r"[A-Z][a-z0-9]*$")
+_TYPE_PARAMETER = re.compile(r"T(?:[A-Z0-9]\w*)?$")
 
 
 class _Extension(NamedTuple):
@@ -58,6 +59,13 @@ class ExtensionMethods:
             return None
         found = Definition(fitting[0].file.id, fitting[0].symbol.number)
         return found, "receiver_type" if written or isinstance(value, Instance) else "unique_name"
+
+    def is_of_library(self, scope: FileScope, name: str, value: Value) -> bool:
+        """Whether a member is that of a library's type, as no function of the project is called so on anything. A type
+        that is called as type parameters are may stand for one of the project."""
+        if not isinstance(value, Outside) or not value.name or _TYPE_PARAMETER.match(value.name):
+            return False
+        return scope.compiled.extended is not None and not self._of_name(scope, name).extensions
 
     def called(self, scope: FileScope, steps: list[ExpressionStep], number: int, value: Value) -> Definition | None:
         """The function that a step of an expression calls on what a library gives."""

@@ -14,19 +14,28 @@ _DECLARED = re.compile(r"(?:\s*<[^;{}()]*>)?\s+\w+\s*[({;]")
 
 
 def makes_value(scope: FileScope, site: Site) -> bool:
-    """Whether a type is called, or stands before a variable that is declared in the body of a function."""
+    """Whether a type is called, or stands before a variable that is declared in the body of a function or before a
+    field that is given its value in braces."""
     if not scope.rules.declares_values:
         return site.kind == "calls"
     at = scope.source.position(site.line, site.column)
     if site.kind == "calls" or _is_in_destructor(scope, at):
         return not _is_in_destructor(scope, at)
-    if _DECLARED.match(scope.source.code, at + len(site.name)) is None:
+    declared = _DECLARED.match(scope.source.code, at + len(site.name))
+    if declared is None:
         return False
     function = scope.symbol_at(at, CALLABLE)
     if function is not None:
         return at > scope.name_at(function)
-    braces = scope.source.around(at, "{")  # the body of a test, say, whose head is a macro's
-    return braces is not None and scope.source.code.endswith((")", ") "), 0, braces.start)
+    return declared[0].endswith("{") or _is_in_body(scope, at)
+
+
+def _is_in_body(scope: FileScope, at: int) -> bool:
+    """Whether a place is in a body, however deep, that no symbol has: of a test, say, whose head is a macro's."""
+    braces = scope.source.around(at, "{")
+    while braces is not None and not scope.source.code.endswith((")", ") "), 0, braces.start):
+        braces = scope.source.around(braces.start, "{")
+    return braces is not None
 
 
 def _is_in_destructor(scope: FileScope, at: int) -> bool:

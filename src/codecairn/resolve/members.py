@@ -12,6 +12,7 @@ from codecairn.resolve.dereferenced import passed_member
 from codecairn.resolve.generation import ASKED_FIRST
 from codecairn.resolve.inline_modules import imported_inside
 from codecairn.resolve.linearisation import last_ways, merge
+from codecairn.resolve.partial_types import heads_of
 from codecairn.resolve.questions import Lineage, Questions
 from codecairn.resolve.rules import rules_of
 from codecairn.resolve.scope import FileScope
@@ -239,9 +240,8 @@ class Members:
         )
 
     def _supers(self, definition: Definition) -> list[Definition | None]:
-        scope, symbol = self._engine.scope(definition.file), self._engine.symbol(definition)
         found: list[Definition | None] = []
-        for each in scope.types.get(symbol.path, [symbol]):
+        for scope, each in heads_of(self._engine, definition):
             for site in scope.supertypes.get(each.number, ()):
                 bound = self._engine.meaning(scope, site).definition
                 if bound is not None and self._engine.symbol(bound).kind in VARIABLES:
@@ -249,7 +249,7 @@ class Members:
                     bound = held.of if isinstance(held, Instance) else held if isinstance(held, Definition) else bound
                 if bound != definition:
                     found.append(bound)
-        if symbol.kind == "type":
+        if self._engine.symbol(definition).kind == "type":
             aliased = self._engine.types.alias_target(definition)
             if isinstance(aliased, Instance) and aliased.of != definition:
                 found.append(aliased.of)

@@ -6,6 +6,7 @@ question about the name, which goes on from there.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -92,9 +93,10 @@ def _beyond_the_sites(engine: Engine, file: int, name: str, sites: list[Site]) -
     further = [at for at in source.mentions(name) if at not in known]
     if further:  # else there is no need to tell the file's code from its comments
         known.update(scope.name_at(each) for each in scope.symbols_by_name.get(name, ()))
-    is_keyword = name in scope.rules.keywords
+    is_keyword, behind = name in scope.rules.keywords, scope.rules.other_names.get(name, "")
     for at in further:
         if at not in known and source.text[at - 1 : at] not in sigils and source.is_code(name, at):
             site = scope.site_at(name, at)
             is_word = is_keyword and not source.has_separator_before(at)
+            is_word = is_word or (bool(behind) and re.compile(behind).match(source.code, at + len(name)) is not None)
             yield file, site, FOREIGN if is_word else _bind(engine, file, site)

@@ -1,13 +1,15 @@
 """Of several definitions of one path, the one that a file means: one that it imports, else the nearest by folders.
 
 A name may have hundreds of definitions, as a module has that every file opens again, and each file that uses it asks.
-So they are put in order once for a folder, and a file only looks which of them it imports or has itself.
+So they are put in order once for a folder, and a file only looks which of them it imports or has itself. A type that
+stands outside of the headers, as one of a test does, is seen in its own file and hardly in another.
 """
 
 from __future__ import annotations
 
 import posixpath
 
+from codecairn.parse.kinds import TYPES
 from codecairn.resolve.questions import Questions
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.values import Definition
@@ -25,7 +27,7 @@ class NearestDefinitions:
         """By folder and list; the list is kept, so that no other has its number."""
 
     def first(self, scope: FileScope, found: _Candidates) -> Definition:
-        ordered, seen = self._order(posixpath.dirname(scope.row.path), found), self._imports_of(scope)
+        ordered, seen = self._order(scope, found), self._imports_of(scope)
         own = [each for each in ordered if each[0].id == scope.row.id]
         candidates = [*own, *ordered] if own else ordered
         row, symbol = next((each for each in candidates if each[0].id in seen), candidates[0])
@@ -39,14 +41,17 @@ class NearestDefinitions:
             self._seen[scope.row.id] = frozenset(files)
         return self._seen[scope.row.id]
 
-    def _order(self, folder: str, found: _Candidates) -> _Candidates:
+    def _order(self, scope: FileScope, found: _Candidates) -> _Candidates:
         """Nearest to a folder first, then by path and place."""
+        folder = posixpath.dirname(scope.row.path)
         key = (folder, id(found))
         if key not in self._ordered:
-            around = folder.split("/") if folder else []
+            around, headers = folder.split("/") if folder else [], scope.rules.headers
 
-            def order(each: tuple[FileRow, SymbolRow]) -> tuple[int, str, int]:
-                return -_common_letters(around, each[0].path), each[0].path, each[1].number
+            def order(each: tuple[FileRow, SymbolRow]) -> tuple[bool, int, str, int]:
+                row, symbol = each
+                is_hidden = bool(headers) and symbol.kind in TYPES and not row.path.endswith(headers)
+                return is_hidden, -_common_letters(around, row.path), row.path, symbol.number
 
             self._ordered[key] = (found, sorted(found, key=order))
         return self._ordered[key][1]

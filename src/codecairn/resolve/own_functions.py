@@ -15,6 +15,8 @@ _OF_A_VALUE = re.compile(r"(?<!\.)\.\s*$")
 _OF_A_TYPE = re.compile(r"(?:\b[A-Z]\w*[a-z]\w*(?:\s*::\s*<[^;{}]*>)?|\bSelf|>)\s*::\s*$")
 """Behind the name of a type, as the custom of the language writes it, or a type in brackets of its own."""
 _CALLED = re.compile(r"\s*[(<]")
+_LEADING_DOT = re.compile(r"[(,\[:=?]\s*\.$")
+_OF_TYPES = re.compile(r"\bstatic\b")
 _WITHIN = 120
 
 
@@ -44,6 +46,15 @@ def is_read(scope: FileScope, site: Site) -> bool:
     """Whether a member is named and not called, where that means no method."""
     end = scope.source.position(site.line, site.column) + len(site.name)
     return scope.rules.methods_called and _CALLED.match(scope.source.code, end) is None
+
+
+def is_implied(engine: Questions, scope: FileScope, site: Site) -> bool:
+    """Whether a member is called on a type that is left out (`.named("x")`), and the project has it for types alone."""
+    at = scope.source.position(site.line, site.column)
+    if site.kind != "calls" or _LEADING_DOT.search(scope.source.code, max(0, at - _WITHIN), at) is None:
+        return False
+    own = [each for row, each in engine.definitions_named(site.name) if row.language == scope.row.language]
+    return bool(own) and all(_OF_TYPES.search(each.signature) for each in own)
 
 
 def _are_inner(engine: Questions, name: str) -> bool:

@@ -17,6 +17,7 @@ from codecairn.resolve.made_values import makes_value
 from codecairn.resolve.name_uses import uses_of
 from codecairn.resolve.overloads import Overloads
 from codecairn.resolve.overriding import overridden, overriding
+from codecairn.resolve.partial_types import parts_of
 from codecairn.resolve.questions import BoundSite
 from codecairn.resolve.scope import FileScope
 from codecairn.resolve.values import Definition, Instance, Resolver, Value
@@ -169,20 +170,6 @@ def _is_shared(engine: Engine, function: Definition) -> bool:
     """Whether a function stands in a header, or outside of the type that it is defined for."""
     scope, parent = engine.scope(function.file), engine.symbol(function).parent
     return scope.row.path.endswith(scope.rules.headers) or parent < 0 or scope.symbols[parent].kind not in TYPES
-
-
-def parts_of(engine: Engine, target: Definition) -> set[Definition]:
-    """The parts of a type that is written in several places, each of which says so."""
-    row, symbol, compiled = engine.known.rows[target.file], engine.symbol(target), engine.scope(target.file).compiled
-    if symbol.kind not in TYPES or compiled.partial is None or compiled.partial.search(symbol.signature) is None:
-        return set()
-    return {
-        Definition(other.id, each.number)
-        for other, each in engine.definitions_named(symbol.name)
-        if (other.language, other.package, each.path, each.kind)
-        == (row.language, row.package, symbol.path, symbol.kind)
-        and compiled.partial.search(each.signature)
-    }
 
 
 def _namesakes(engine: Engine, target: Definition) -> set[Definition]:

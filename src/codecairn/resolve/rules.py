@@ -50,6 +50,8 @@ class CompiledRules:
     doc_result: re.Pattern[str] | None
     doc_type: re.Pattern[str] | None
     blocks: tuple[DeclaringPattern, ...]
+    arrays: tuple[DeclaringPattern, ...]
+    made: tuple[DeclaringPattern, ...]
     parameters: tuple[DeclaringPattern, ...]
     taken_apart: tuple[DeclaringPattern, ...]
     expressions: tuple[DeclaringPattern, ...]
@@ -92,6 +94,8 @@ def rules_of(language: str) -> CompiledRules:
         doc_result=_compile_given(rules.doc_result),
         doc_type=_compile_given(rules.doc_type),
         blocks=_compile_marked(rules.blocks),
+        arrays=_compile_marked(rules.arrays),
+        made=_compile_marked(rules.made),
         parameters=_compile_marked(rules.parameters),
         taken_apart=_compile_marked(rules.taken_apart),
         expressions=_compile_marked(rules.expressions),

@@ -16,7 +16,8 @@ from dataclasses import replace
 from codecairn.parse.kinds import CALLABLE
 from codecairn.parse.language import family
 from codecairn.resolve.engine import Engine
-from codecairn.resolve.references import Reference, ReferenceSet, overloads_beside, parts_of, references_to
+from codecairn.resolve.partial_types import parts_of
+from codecairn.resolve.references import Reference, ReferenceSet, overloads_beside, references_to
 from codecairn.resolve.rules import rules_of
 from codecairn.resolve.values import VARIABLES, Definition
 from codecairn.store.file_version import SymbolRow

@@ -32,7 +32,7 @@ _AFTER_WITHIN = 2_000
 """Bytes behind a name in which the rest of its declaration stands, on however many lines."""
 _BODY = re.compile(
     r"\s*(?:(?:throws\s+[\w.]+(?:\s*,\s*[\w.]+)*|const|noexcept|override|final|async|throws|rethrows)\b\s*)*"
-    r"(?:\??:[^={;]*?)?\s*(?:=>|\{|->)"
+    r"(?:\??:[^={;]*?)?\s*(?:where\b[^={;]*?)?\s*(?:=>|\{|->)"
 )
 """What may stand between parameters and a body."""
 
@@ -61,14 +61,15 @@ class FileScope(SymbolScope):
         if compiled.variable is not None and compiled.variable.match(name) is None:
             return []
         places = self.source.declarable(name)
-        if not places:
+        found: list[Variable | None] = [*self._with_more(name)] if compiled.arrays or compiled.made else []
+        if not places and not found:
             return []
         kinds: tuple[tuple[tuple[DeclaringPattern, ...], Callable[[int], Variable | None]], ...] = (
             (compiled.blocks, self._block), (compiled.parameters, self._parameter),
             (compiled.taken_apart, self._from_pattern), (compiled.expressions, self._expression),
             (compiled.generics, self._generic),
         )  # fmt: skip
-        found = [
+        found += [
             declared(at)
             for patterns, declared in kinds
             for pattern in patterns
@@ -76,6 +77,19 @@ class FileScope(SymbolScope):
         ]
         fields = self._field_lines(name) if self.rules.implicit_members else ()
         return [each for each in found if each and each.span.size and self.source.line_of(each.position) not in fields]
+
+    def _with_more(self, name: str) -> Iterator[Variable]:
+        """The variables whose size or arguments stand right behind their name, where most names are used."""
+        places = self.source.words(name)
+        for pattern in self.compiled.arrays:
+            yield from map(self._block, self._declarations(pattern, places, len(name)))
+        for pattern in self.compiled.made:
+            yield from (self._block(at) for at in self._declarations(pattern, places, len(name)) if self._is_inside(at))
+
+    def _is_inside(self, at: int) -> bool:
+        """Whether a place is in the body of a function."""
+        function = self.symbol_at(at)
+        return function is not None and 0 <= self.source.code.find("{", self.name_at(function)) < at
 
     def _declarations(self, pattern: DeclaringPattern, places: list[int], length: int) -> Iterator[int]:
         """Those of some places of a word where an expression has it declared."""

@@ -125,7 +125,8 @@ class Types:
             return value.of if isinstance(value, Instance) else value
         if arguments and last == "Callable":
             return FunctionValue(arguments[-1], scope.row.id, position, me)
-        value = self._type_by_name(scope, base, position, me) or self._library_type(scope, last)
+        value = self._type_by_name(scope, base, position, me)
+        value = value or (self._library_type(scope, last) if "(" not in base else None)
         if arguments and isinstance(value, Outside):
             return Elements(_held(scope, last, arguments), scope.row.id, position, me, value.is_told)
         return value
@@ -178,9 +179,11 @@ class Types:
             value = Namespace((first,), scope.row.id)  # no variable or function of the name is meant
         if value is None and scope.rules.imports == "crate" and len(steps) > 1:
             value, begin = self._paths.of_crate(scope, [step.text for step in steps[:-1]], position)
-        for step in steps[begin:]:
+        for number, step in enumerate(steps[begin:], begin):
             if value is None or isinstance(value, Local):
                 return None
+            if self._engine.expressions.keeps(scope, value, steps, number):
+                continue
             if isinstance(value, Outside) and not scope.rules.extended:
                 break
             if isinstance(value, Parent) and step.kind == "call":
