@@ -73,6 +73,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from codecairn.parse.facts_query import FactsQuery
 from codecairn.parse.name_rules import NameRules
 from codecairn.parse.templates import template_code
 
@@ -159,12 +160,17 @@ class Language:
         return Query(self._grammar, text)
 
     @cached_property
-    def definitions(self) -> Any:
-        return self._query(self.data.definitions)
+    def definitions(self) -> FactsQuery:
+        return self._facts_query(self.data.definitions)
 
     @cached_property
-    def references(self) -> Any:
-        return self._query(self.data.references)
+    def facts(self) -> FactsQuery:
+        """Definitions and references."""
+        return self._facts_query(self.data.definitions, self.data.references)
+
+    def _facts_query(self, definitions: str, references: str = "") -> FactsQuery:
+        text = f"{definitions}\n{references}"
+        return FactsQuery(self._query(text), text.encode(), len(definitions.encode()))
 
     @cached_property
     def embedded_query(self) -> Any:

@@ -13,13 +13,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import repeat
-from operator import eq, itemgetter, sub
+from operator import attrgetter, eq, itemgetter, sub
 from typing import Any, cast
 
 from msgspec.structs import replace
 
 from codecairn.parse.definitions import RawDefinition
 from codecairn.parse.facts import EdgeKind, Site, Symbol
+from codecairn.parse.facts_query import Captures
 from codecairn.parse.kinds import HOLDERS
 from codecairn.parse.language import Language
 from codecairn.parse.lines import SourceLines, spelt
@@ -31,6 +32,7 @@ _LOOK_BACK = 120
 _APPLIED = (b"(", b"!(", b"![", b"!{")
 _JOINING = frozenset(".:>\\")
 """What a member's separator ends with, in any language."""
+_byte_range = attrgetter("byte_range")
 
 
 @dataclass(slots=True)
@@ -42,7 +44,7 @@ class _Uses:
     paths: set[tuple[int, int]] = field(default_factory=set)
 
     def add(self, kind: EdgeKind, nodes: list[Any], paths: frozenset[str]) -> None:
-        stops = {node.start_byte: node.end_byte for node in nodes}
+        stops = dict(map(_byte_range, nodes))
         if any(map(eq, stops, stops.values())):  # the parser puts in empty names where a broken text leaves one out
             stops = {node.start_byte: node.end_byte for node in nodes if node.start_byte < node.end_byte}
         self.stops |= stops
@@ -79,11 +81,8 @@ class Enclosing:
 
 
 def sites_of(
-    language: Language, roots: list[Any], text: SourceLines, names: set[int], enclosing: Enclosing
+    language: Language, trees: list[Captures], text: SourceLines, names: set[int], enclosing: Enclosing
 ) -> list[Site]:
-    from tree_sitter import QueryCursor  # noqa: PLC0415
-
-    trees = [QueryCursor(language.references).captures(root) for root in roots]
     uses = _uses(language, trees, text.source, names)
     starts = sorted(uses.stops)
     stops = list(map(uses.stops.__getitem__, starts))
@@ -101,7 +100,7 @@ def sites_of(
     return sites
 
 
-def _uses(language: Language, trees: list[dict[str, list[Any]]], source: bytes, names: set[int]) -> _Uses:
+def _uses(language: Language, trees: list[Captures], source: bytes, names: set[int]) -> _Uses:
     uses = _Uses()
     for kind in reversed(EDGES):
         for captures in reversed(trees):
