@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import repeat
+from itertools import chain, count, repeat
 from operator import attrgetter, eq, itemgetter, sub
 from typing import Any, cast
 
@@ -90,14 +90,22 @@ def sites_of(
     spelling = [latin[start:stop] for start, stop in zip(starts, stops, strict=True)]
     qualifiers = _qualifiers(starts, stops, latin, language)
     _respell(spelling, qualifiers, starts, uses.paths, language, is_ascii=text.source.isascii())
-    rows = list(map(bisect_right, repeat(text.starts), starts))
-    columns = map(sub, starts, map([0, *text.starts].__getitem__, rows))
     edges = map(uses.kinds.get, starts, repeat("references"))
-    sites = list(map(Site, edges, spelling, qualifiers, rows, columns, enclosing.around(starts)))
+    sites = list(map(Site, edges, spelling, qualifiers, *_places(starts, text), enclosing.around(starts)))
     for start, (symbol, owner) in enclosing.heads(uses.kinds):
         at = bisect_left(starts, start)
         sites[at] = replace(sites[at], symbol=sites[at].symbol if owner else symbol, owner=owner)
     return sites
+
+
+def _places(starts: list[int], text: SourceLines) -> tuple[Iterator[int], Iterator[int]]:
+    """The line and the column of each byte, ascending. Lines are fewer than names, so each is looked for among the
+    names: the other way round takes twice the time."""
+    firsts = list(map(bisect_left, repeat(starts), text.starts))
+    counts = list(map(sub, firsts[1:], firsts))
+    rows = chain.from_iterable(map(repeat, count(1), counts))
+    begins = chain.from_iterable(map(repeat, text.starts, counts))
+    return rows, map(sub, starts, begins)
 
 
 def _uses(language: Language, trees: list[Captures], source: bytes, names: set[int]) -> _Uses:
