@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import Literal
 
 import pytest
 
-from codecairn.file_roles import Role, is_product, is_vendored, role_of
+from codecairn.file_roles import NameGlobs, Role, is_product, is_vendored, role_of
 from codecairn.parse.language import globs_of, languages
 from codecairn.source.file_content import classify
 
@@ -99,3 +100,46 @@ def test_what_is_read_of_the_languages_alone_is_what_they_say(key: Literal["test
     said = {glob for each in languages().values() for glob in getattr(each.data, key)}
     assert set(globs_of(key)) == said
     assert said
+
+
+_NAME_PIECES = (
+    "",
+    "a",
+    "A",
+    "Test",
+    "Tests",
+    "TestCase",
+    "_test",
+    "test_",
+    "IT",
+    "Spec",
+    "_unittest",
+    "app",
+    "index",
+    ".",
+)
+_NAME_ENDS = (
+    "",
+    ".c",
+    ".cc",
+    ".kt",
+    ".kts",
+    ".java",
+    ".cjs",
+    ".mjs",
+    ".js",
+    ".ts",
+    ".py",
+    ".spec.ts",
+    ".e2e.x",
+    ".cy.",
+)
+
+
+@pytest.mark.parametrize("key", ["test_files", "entry_files"])
+def test_names_match_as_their_globs_are_written(key: Literal["test_files", "entry_files"]) -> None:
+    names = [f"{one}{two}{end}" for one in _NAME_PIECES for two in _NAME_PIECES for end in _NAME_ENDS]
+    for glob in {*globs_of(key), "a*b*c", "?*b*c", "x[ab]*y*", "*a*a", "[ab]*[cd]"}:
+        globs = NameGlobs([glob])
+        for name in [*names, "abc", "abbc", "bc", "xaay", "xby", "aa", "a", "aaa", "ac", "bd"]:
+            assert globs.matches(name) == fnmatchcase(name, glob), (glob, name)

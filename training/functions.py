@@ -9,7 +9,7 @@ from hashlib import blake2b
 from msgspec import Struct
 
 from codecairn.parse.deadline import Deadline, SlowParse
-from codecairn.parse.definitions import matches_in, without_locals
+from codecairn.parse.definitions import definitions_in, without_locals
 from codecairn.parse.extents import join_clauses, settle_extents
 from codecairn.parse.facts import Symbol
 from codecairn.parse.kinds import CALLABLE, TYPES
@@ -42,7 +42,7 @@ def definitions_of(language: Language, source: bytes) -> list[Symbol]:
     """The symbols alone: half of what the whole extraction takes."""
     deadline = Deadline(_SECONDS if len(source) > _TIMED else None)
     roots = [deadline.parse(language.parser(), language.readable(source))]
-    found = matches_in(language, roots, source)
+    found = definitions_in(language, roots, source)
     found.definitions = without_locals(found.definitions)
     definitions = join_clauses(settle_extents(found, language, source, deadline), language)
     return symbols_of(definitions, language, source, deadline)[0]

@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterable
 from fnmatch import translate
 from functools import cache
+from itertools import chain
 from typing import Literal
 
 from codecairn.cache import Memo
@@ -199,39 +200,56 @@ def _is_entry(path: str, name: str) -> bool:
     return bool(_entry_names().matches(name) or _entry_paths().search(path) or _BINARY.search(path))
 
 
-class _Names:
-    """Globs for names. Nearly all are a name, or a beginning and an ending: to compile those takes as long as to find
-    what somebody searches for."""
+class NameGlobs:
+    """Globs for names. Nearly all are a name, or a beginning and an ending, some with a word between two stars: to
+    compile those takes as long as to find what somebody searches for."""
 
     def __init__(self, globs: Iterable[str]) -> None:
-        given = frozenset(globs)
+        given = frozenset(chain.from_iterable(map(_spelt_out, globs)))
         simple = {each: found for each in given if (found := _SIMPLE.fullmatch(each))}
         self._whole = frozenset(each for each, found in simple.items() if not found["star"])
         self._parts = [(found["start"], found["end"], len(each) - 1) for each, found in simple.items() if found["star"]]
         self._endings = tuple({end for _, end, _ in self._parts})
-        self._others = [re.compile(translate(each)) for each in sorted(given - simple.keys())]
+        around = {each: found for each in given - simple.keys() if (found := _AROUND.fullmatch(each))}
+        self._around = [
+            (found["start"], found["middle"], found["end"], len(found["start"]) + len(found["star"]) - 1)
+            for found in around.values()
+        ]
+        self._others = [re.compile(translate(each)) for each in sorted(given - simple.keys() - around.keys())]
 
     def matches(self, name: str) -> bool:
         if name in self._whole or any(each.match(name) for each in self._others):
             return True
+        for start, middle, end, least in self._around:
+            is_around = middle in name and name.startswith(start) and name.endswith(end)
+            if is_around and 0 <= name.find(middle, least) <= len(name) - len(end) - len(middle):
+                return True
         return name.endswith(self._endings) and any(
             len(name) >= least and name.endswith(end) and name.startswith(start) for start, end, least in self._parts
         )
 
 
+def _spelt_out(glob: str) -> list[str]:
+    """The globs that one with letters to choose from stands for: `app.[cm]js`."""
+    before, _, rest = glob.partition("[")
+    letters, _, behind = rest.partition("]")
+    return [f"{before}{each}{behind}" for each in letters] if letters.isalnum() and "[" not in behind else [glob]
+
+
+_AROUND = re.compile(r"(?P<start>[^*?\[]*)(?P<star>\??\*)(?P<middle>[^*?\[]+)\*(?P<end>[^*?\[]*)")
 _SIMPLE = re.compile(r"(?P<start>[^*?\[]*)(?P<star>\??\*)?(?P<end>[^*?\[]*)")
 """With a `?` before its star a name has a character more than what is written: as many as the glob, less the star."""
 
 
 @cache
-def _test_names() -> _Names:
-    return _Names(globs_of("test_files"))
+def _test_names() -> NameGlobs:
+    return NameGlobs(globs_of("test_files"))
 
 
 @cache
-def _entry_names() -> _Names:
+def _entry_names() -> NameGlobs:
     """Of lower case."""
-    return _Names(glob.lower() for glob in globs_of("entry_files") if "/" not in glob)
+    return NameGlobs(glob.lower() for glob in globs_of("entry_files") if "/" not in glob)
 
 
 @cache

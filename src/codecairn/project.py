@@ -12,12 +12,14 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary, finalize
+
+from msgspec.structs import replace
 
 from codecairn.cancel import Cancel
 from codecairn.config import Settings, TeamAccess, data_folder, team_access

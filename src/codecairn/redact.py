@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+from functools import cache
 from typing import Any
 
-_SHAPES = re.compile(
-    r"""
+
+@cache
+def _shapes() -> re.Pattern[str]:
+    """Compiled when a text is first looked at: that takes as long as ten imports, and a command logs nothing."""
+    return re.compile(
+        r"""
       (?P<aws>A(?:KIA|SIA)[0-9A-Z]{16})
     | (?P<github>gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,})
     | (?P<slack>xox[abeoprs]-[A-Za-z0-9-]{10,})
@@ -19,9 +24,11 @@ _SHAPES = re.compile(
     | (?P<named>(?i:password|passwd|secret|token|api[_-]?key|authorization)["']?\s*[:=]\s*["']?
         (?:(?i:bearer|basic)\s+)?[^\s"',;]{4,})
     | (?P<scheme>(?i:bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,})
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+        """,
+        re.VERBOSE | re.DOTALL,
+    )
+
+
 _SECRET_KEYS = re.compile(r"(?i)(password|passwd|secret|token(?!s)|api_?key|authorization|credential)")
 _LONGEST_LOGGED = 200
 _LONGEST_SECRET = 4096
@@ -29,7 +36,7 @@ _LONGEST_SECRET = 4096
 
 
 def mask(text: str) -> str:
-    return _SHAPES.sub(lambda found: "…" if found["url"] else found.group()[:4] + "…", text)
+    return _shapes().sub(lambda found: "…" if found["url"] else found.group()[:4] + "…", text)
 
 
 _NAMES = {
@@ -45,7 +52,7 @@ _SHORTEST_OPAQUE = 20
 
 def secret_in(text: str) -> str | None:
     """The kind of secret a text holds, in words; None where it holds none. A sentence may speak of passwords."""
-    for found in _SHAPES.finditer(text):
+    for found in _shapes().finditer(text):
         kind = found.lastgroup or ""
         if kind not in ("named", "scheme") or _is_opaque(found.group()):
             return _NAMES[kind]

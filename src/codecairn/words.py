@@ -111,6 +111,9 @@ def parts_of(text: str) -> tuple[str, ...]:
 
 def fresh_parts_of(text: str) -> tuple[str, ...]:
     """The same for one of many texts that will hardly be asked about again."""
+    if text.isidentifier() and text.isascii():  # as nearly every name
+        words = words_of(text)
+        return tuple(dict.fromkeys(words[:-1] if len(words) > 1 else words))
     found: dict[str, None] = {}
     for identifier in _WORD.findall(text):
         words = words_of(identifier)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError
@@ -41,8 +40,7 @@ class Options(Struct, frozen=True):
     vendor: bool = False
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Struct, frozen=True):
     """Where the files are."""
 
     root: Path
@@ -95,8 +93,7 @@ class Importers(Struct, frozen=True):
     """The counts that differ between two views which differ in these paths; none is 0."""
 
 
-@dataclass
-class Report:
+class Report(Struct):
     """The outcome of a run."""
 
     files_indexed: int = 0
@@ -105,16 +102,15 @@ class Report:
     vectors: int = 0
     removed: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
-    failed: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = {}
     """Files that are not in the index because something went wrong with them, with the reason."""
-    broken: dict[str, str] = field(default_factory=dict)
+    broken: dict[str, str] = {}
     """Files that are in the index as far as they could be read, with what could not."""
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = []
     seconds: float = 0.0
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(Struct, frozen=True, dict=True):
     """The stores that a run writes to."""
 
     store: IndexStore
@@ -150,8 +146,7 @@ class Target:
         self.writer.collect()
 
 
-@dataclass
-class Run:
+class Run(Struct):
     source: Source
     target: Target
     workers: Workers
@@ -164,7 +159,7 @@ class Run:
     is_mending: bool = False
     """Whether versions were found damaged, so that what other layers say of them cannot be built upon."""
     report: Report = field(default_factory=Report)
-    left_out: dict[str, tuple[bytes, str]] = field(default_factory=dict)
+    left_out: dict[str, tuple[bytes, str]] = {}
     """Of paths that were read in this run and are not indexed: the blob that git has of the content, and the reason."""
 
     def remember_left_out(self, path: str, blob: bytes, reason: str) -> None:

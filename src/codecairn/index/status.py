@@ -9,8 +9,9 @@ to be done every time, nothing is called fresh meanwhile.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
 
 from codecairn.cancel import Cancel
 from codecairn.errors import CairnError, IndexIncompatible, NotARepository, OverlayNotReady, RefNotFound
@@ -45,15 +46,14 @@ Indexing = Literal["not_indexed", "indexing", "ready", "failed"]
 Schema = Literal["compatible", "not_indexed", "reindex_required", "corrupt_manifest"]
 
 
-@dataclass(frozen=True)
-class IndexStatus:
+class IndexStatus(Struct, frozen=True):
     freshness: Freshness
     indexing: Indexing
     schema: Schema
     ref: str
     opened: OpenIndex | None = None
     layer: Layer | None = None
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = []
     has_database: bool = True
     has_text: bool = True
     """Which of the stores can be read; both, unless the index is damaged."""

@@ -16,6 +16,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from msgspec import structs
+
 from codecairn.cancel import Cancel
 from codecairn.clock import iso_seconds
 from codecairn.errors import NotReady
@@ -162,7 +164,7 @@ def search_context(
         if first is None:
             first = stands
         elif page is not None:
-            first = replace(first, freshness=max(first.freshness, stands.freshness, key=FRESHNESS.index))
+            first = structs.replace(first, freshness=max(first.freshness, stands.freshness, key=FRESHNESS.index))
             warnings += [f"{name}: {each}" for each in stands.warnings]
         if page is None:
             warnings.append(f"{name} is not indexed and was left out.")

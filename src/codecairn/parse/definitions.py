@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from operator import itemgetter
 from typing import Any
 
 from codecairn.parse.facts import Import
+from codecairn.parse.facts_query import Captures, FactsQuery
 from codecairn.parse.kinds import DEFINED, LOCAL, TYPES
 from codecairn.parse.language import Language
 from codecairn.parse.nodes import first_text, name_of, path_and_name, text_of, unquote
@@ -59,14 +59,16 @@ class QueryFacts:
     itself: str = ""
 
 
-def matches_in(language: Language, roots: list[Any], source: bytes) -> QueryFacts:
-    from tree_sitter import QueryCursor  # noqa: PLC0415
+def definitions_in(language: Language, roots: list[Any], source: bytes) -> QueryFacts:
+    """What the definitions query tells of trees whose references nobody asks for."""
+    query = language.definitions
+    return facts_of(query.matches(roots).definitions, query, language, source)
 
+
+def facts_of(matches: list[tuple[int, Captures]], query: FactsQuery, language: Language, source: bytes) -> QueryFacts:
+    """What the matches of a query tell, given in the order of their patterns."""
     found = QueryFacts()
     seen: set[int] = set()
-    matches = [match for root in roots for match in QueryCursor(language.definitions).matches(root)]
-    # Matches come in the order they end; patterns are ranked by the order they are written.
-    matches.sort(key=itemgetter(0))
     told = [(*_role(*captures), pattern, captures) for pattern, captures in matches]
     locals_ = _local_variables(told)
     for number, (role, kind, pattern, captures) in enumerate(told):
@@ -78,7 +80,7 @@ def matches_in(language: Language, roots: list[Any], source: bytes) -> QueryFact
         elif role == "binding":
             _take_binding(found, captures, source)
         elif role == "import":
-            found.imports += _imports(captures, language, pattern, source)
+            found.imports += _imports(captures, language, query.settings(pattern), source)
             seen.update(node.start_byte for each in ("imported", "alias") for node in captures.get(each, ()))
         elif role == "documented":
             found.docs[captures["documented"][0].start_byte] = text_of(captures["doc"][0], source)
@@ -189,8 +191,7 @@ def _nameless_scope(kind: str, node: Any, name: str = "") -> RawDefinition:
     )  # fmt: skip
 
 
-def _imports(captures: Any, language: Language, pattern: int, source: bytes) -> Iterable[Import]:
-    settings = language.definitions.pattern_settings(pattern)
+def _imports(captures: Any, language: Language, settings: Mapping[str, str], source: bytes) -> Iterable[Import]:
     parts = (unquote(text_of(node, source)) for node in captures.get("module", ()))
     module = language.data.module.separator.join(parts)
     line = captures["import"][0].start_point[0] + 1

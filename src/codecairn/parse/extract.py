@@ -1,4 +1,4 @@
-"""The extraction engine: one parse, one pass of the definitions query, one of the references query, then sorting.
+"""The extraction engine: one parse, one pass of a query for definitions and references, then sorting.
 
 Nesting comes from byte ranges, so definitions and sites are swept together in the order of the text. Parents, kinds
 (a function inside a type is a method) and qualified paths follow from nesting; variables inside functions are no
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from codecairn.parse.chunks import ChunkExtent, chunks_of, extents_of
 from codecairn.parse.deadline import Deadline
-from codecairn.parse.definitions import RawDefinition, matches_in, without_locals
+from codecairn.parse.definitions import RawDefinition, definitions_in, facts_of, without_locals
 from codecairn.parse.extents import join_clauses, settle_extents
 from codecairn.parse.facts import FileFacts, Import, Symbol, TypeBinding
 from codecairn.parse.kinds import HOLDERS
@@ -28,13 +28,14 @@ def extract(language: Language, source: bytes, *, seconds: float | None = None) 
     deadline = Deadline(seconds)
     text = SourceLines(source)
     roots = _roots(language, source, deadline)
-    found = matches_in(language, roots, source)
+    matches = language.facts.matches(roots)
+    found = facts_of(matches.definitions, language.facts, language, source)
     deadline.check()
     found.definitions = without_locals(found.definitions)
     definitions = join_clauses(settle_extents(found, language, source, deadline), language)
     symbols, above, positions = symbols_of(definitions, language, source, deadline)
     names = {each.name_start for each in found.definitions if not each.is_dropped and not each.adds_to_type}
-    sites = sites_of(language, roots, text, names, Enclosing(symbols, positions, definitions))
+    sites = sites_of(language, matches.uses, text, names, Enclosing(symbols, positions, definitions))
     bindings = [
         TypeBinding(name, type_, line, positions.around(start))
         for start, name, type_, line in sorted(found.bindings.values())
@@ -59,7 +60,7 @@ class Imports(NamedTuple):
 def imports_in(language: Language, source: bytes, *, seconds: float | None = None) -> Imports:
     """The imports of one file alone: half of what all its facts cost."""
     roots = _roots(language, source, Deadline(seconds))
-    found = matches_in(language, roots, source)
+    found = definitions_in(language, roots, source)
     return Imports(found.package, _in_order(found.imports), errors_in(roots[0]))
 
 

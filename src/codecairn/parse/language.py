@@ -68,13 +68,15 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import Struct
 
 from codecairn.parse.name_rules import NameRules
-from codecairn.parse.templates import template_code
+
+if TYPE_CHECKING:
+    from codecairn.parse.facts_query import FactsQuery
 
 
 class ModuleRule(Struct, frozen=True, forbid_unknown_fields=True):
@@ -159,12 +161,19 @@ class Language:
         return Query(self._grammar, text)
 
     @cached_property
-    def definitions(self) -> Any:
-        return self._query(self.data.definitions)
+    def definitions(self) -> FactsQuery:
+        return self._facts_query(self.data.definitions)
 
     @cached_property
-    def references(self) -> Any:
-        return self._query(self.data.references)
+    def facts(self) -> FactsQuery:
+        """Definitions and references."""
+        return self._facts_query(self.data.definitions, self.data.references)
+
+    def _facts_query(self, definitions: str, references: str = "") -> FactsQuery:
+        from codecairn.parse.facts_query import FactsQuery  # noqa: PLC0415 - only workers parse
+
+        text = f"{definitions}\n{references}"
+        return FactsQuery(self._query(text), text.encode(), len(definitions.encode()))
 
     @cached_property
     def embedded_query(self) -> Any:
@@ -187,6 +196,8 @@ class Language:
         """The source with blanks for what is no code of the language, every byte and line in its place."""
         if not self.data.within:
             return source
+        from codecairn.parse.templates import template_code  # noqa: PLC0415 - for pages alone
+
         kind = self.data.template
         around = template_code(source, kind) if kind else _NOT_NEWLINE.sub(b" ", source)
         parts, end = list[bytes](), 0

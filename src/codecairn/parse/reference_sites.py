@@ -12,14 +12,15 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import repeat
-from operator import eq, itemgetter, sub
+from itertools import chain, count, repeat
+from operator import attrgetter, eq, itemgetter, sub
 from typing import Any, cast
 
 from msgspec.structs import replace
 
 from codecairn.parse.definitions import RawDefinition
 from codecairn.parse.facts import EdgeKind, Site, Symbol
+from codecairn.parse.facts_query import Captures
 from codecairn.parse.kinds import HOLDERS
 from codecairn.parse.language import Language
 from codecairn.parse.lines import SourceLines, spelt
@@ -31,6 +32,7 @@ _LOOK_BACK = 120
 _APPLIED = (b"(", b"!(", b"![", b"!{")
 _JOINING = frozenset(".:>\\")
 """What a member's separator ends with, in any language."""
+_byte_range = attrgetter("byte_range")
 
 
 @dataclass(slots=True)
@@ -42,7 +44,7 @@ class _Uses:
     paths: set[tuple[int, int]] = field(default_factory=set)
 
     def add(self, kind: EdgeKind, nodes: list[Any], paths: frozenset[str]) -> None:
-        stops = {node.start_byte: node.end_byte for node in nodes}
+        stops = dict(map(_byte_range, nodes))
         if any(map(eq, stops, stops.values())):  # the parser puts in empty names where a broken text leaves one out
             stops = {node.start_byte: node.end_byte for node in nodes if node.start_byte < node.end_byte}
         self.stops |= stops
@@ -79,11 +81,8 @@ class Enclosing:
 
 
 def sites_of(
-    language: Language, roots: list[Any], text: SourceLines, names: set[int], enclosing: Enclosing
+    language: Language, trees: list[Captures], text: SourceLines, names: set[int], enclosing: Enclosing
 ) -> list[Site]:
-    from tree_sitter import QueryCursor  # noqa: PLC0415
-
-    trees = [QueryCursor(language.references).captures(root) for root in roots]
     uses = _uses(language, trees, text.source, names)
     starts = sorted(uses.stops)
     stops = list(map(uses.stops.__getitem__, starts))
@@ -91,17 +90,25 @@ def sites_of(
     spelling = [latin[start:stop] for start, stop in zip(starts, stops, strict=True)]
     qualifiers = _qualifiers(starts, stops, latin, language)
     _respell(spelling, qualifiers, starts, uses.paths, language, is_ascii=text.source.isascii())
-    rows = list(map(bisect_right, repeat(text.starts), starts))
-    columns = map(sub, starts, map([0, *text.starts].__getitem__, rows))
     edges = map(uses.kinds.get, starts, repeat("references"))
-    sites = list(map(Site, edges, spelling, qualifiers, rows, columns, enclosing.around(starts)))
+    sites = list(map(Site, edges, spelling, qualifiers, *_places(starts, text), enclosing.around(starts)))
     for start, (symbol, owner) in enclosing.heads(uses.kinds):
         at = bisect_left(starts, start)
         sites[at] = replace(sites[at], symbol=sites[at].symbol if owner else symbol, owner=owner)
     return sites
 
 
-def _uses(language: Language, trees: list[dict[str, list[Any]]], source: bytes, names: set[int]) -> _Uses:
+def _places(starts: list[int], text: SourceLines) -> tuple[Iterator[int], Iterator[int]]:
+    """The line and the column of each byte, ascending. Lines are fewer than names, so each is looked for among the
+    names: the other way round takes twice the time."""
+    firsts = list(map(bisect_left, repeat(starts), text.starts))
+    counts = list(map(sub, firsts[1:], firsts))
+    rows = chain.from_iterable(map(repeat, count(1), counts))
+    begins = chain.from_iterable(map(repeat, text.starts, counts))
+    return rows, map(sub, starts, begins)
+
+
+def _uses(language: Language, trees: list[Captures], source: bytes, names: set[int]) -> _Uses:
     uses = _Uses()
     for kind in reversed(EDGES):
         for captures in reversed(trees):

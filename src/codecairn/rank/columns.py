@@ -116,8 +116,11 @@ class Vocabulary:
         self._openings: dict[str, int] = {}
         self.opening = _Growing(np.int32)
 
-    def numbers(self, words: Iterable[str]) -> list[int]:
-        return [self._numbers[word] if word in self._numbers else self._add(word) for word in words]
+    def numbers(self, rows: Sequence[Sequence[str]]) -> list[list[int]]:
+        """The numbers of the words of each row."""
+        known = self._numbers
+        self._add([word for row in rows for word in row if word not in known])
+        return [[known[word] for word in row] for row in rows]
 
     def find(self, word: str) -> int | None:
         return self._numbers.get(word)
@@ -126,11 +129,12 @@ class Vocabulary:
         """The numbers of the first letters of words, as far as any part begins with them."""
         return [self._openings[each] for each in {word[:_OPENING] for word in words} if each in self._openings]
 
-    def _add(self, word: str) -> int:
-        self.opening.extend([self._openings.setdefault(word[:_OPENING], len(self._openings))])
-        number = self._numbers[word] = len(self.words)
-        self.words.append(word)
-        return number
+    def _add(self, words: Iterable[str]) -> None:
+        first = len(self.words)
+        self.words += dict.fromkeys(words)
+        new, known = self.words[first:], self._openings
+        self.opening.extend([known.setdefault(word[:_OPENING], len(known)) for word in new])
+        self._numbers.update(zip(new, range(first, len(self.words)), strict=True))
 
     def __len__(self) -> int:
         return len(self.words)
@@ -166,8 +170,12 @@ class Table:
     def row_inside(self, file: int, number: int, symbol: int) -> int | None:
         return self._inside.get((file, number, symbol))
 
-    def paths(self, files: Iterable[FileRow]) -> Numbers:
-        return np.array([self._path(each.path, each.language) for each in files], np.int64)
+    def paths(self, files: Collection[FileRow]) -> Numbers:
+        known = self._paths
+        new = list({key: None for each in files if (key := (each.path, each.language)) not in known})
+        if new:
+            self._add_paths(new)
+        return np.array([known[each.path, each.language] for each in files], np.int64)
 
     def add_chunks(self, heads: Sequence[ChunkHead], terms: Mapping[int, Sequence[bytes]]) -> None:
         """All at once: an array grows in one step for a hundred chunks as for one."""
@@ -200,20 +208,16 @@ class Table:
         self.terms.extend_flat(np.fromiter(map(crc32, chain.from_iterable(words)), np.uint32, sum(sizes)), sizes)
         self.doc.extend([_doc_words(each.doc[:LONGEST_DOC]) for each in heads])
         own = [fresh_parts_of(each.name) for each in heads]
-        self.name_parts.extend([self.vocabulary.numbers(each) for each in own])
+        self.name_parts.extend(self.vocabulary.numbers(own))
         around = [_qualifier(each, parts) for each, parts in zip(heads, own, strict=True)]
-        self.qualifier_parts.extend([self.vocabulary.numbers(each) for each in around])
+        self.qualifier_parts.extend(self.vocabulary.numbers(around))
 
-    def _path(self, path: str, language: str) -> int:
-        known = self._paths.get((path, language))
-        if known is not None:
-            return known
-        own = parts_of(telling_stem(path))
-        self.stem_parts.extend([self.vocabulary.numbers(own)])
-        self.folder_parts.extend([self.vocabulary.numbers(folder_parts(path))])
-        self.penalty.extend([penalty(path, language)])
-        number = self._paths[path, language] = self.penalty.size - 1
-        return number
+    def _add_paths(self, new: Sequence[tuple[str, str]]) -> None:
+        self.stem_parts.extend(self.vocabulary.numbers([parts_of(telling_stem(path)) for path, _ in new]))
+        self.folder_parts.extend(self.vocabulary.numbers([folder_parts(path) for path, _ in new]))
+        first = self.penalty.size
+        self.penalty.extend([penalty(path, language) for path, language in new])
+        self._paths.update(zip(new, range(first, self.penalty.size), strict=True))
 
     @property
     def entries(self) -> int:

@@ -12,9 +12,9 @@ down to them, never up, so that none exceeds its most. A signal is computed for 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from codecairn.rank import chunk_signals, file_signals
 from codecairn.rank.candidate import Statistics
@@ -67,8 +67,7 @@ FIRST_NAMED = NAMED / 2
 FILE_EVIDENCE = (*FILE_SIGNALS, "coherence")
 
 
-@dataclass(frozen=True)
-class Scores:
+class Scores(Struct, frozen=True):
     """Candidates, best first."""
 
     order: Numbers

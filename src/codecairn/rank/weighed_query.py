@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from codecairn.rank.candidate import Statistics, rarity
 from codecairn.rank.columns import Numbers, Parts, Table, checksum, checksums
@@ -22,8 +22,7 @@ _SHORTEST_OPENING = 3
 _LOW = 0xFFFF
 
 
-@dataclass(frozen=True)
-class Candidates:
+class Candidates(Struct, frozen=True):
     """The chunks to weigh: rows of the table, in the order in which they were proposed."""
 
     table: Table
@@ -126,8 +125,10 @@ class WeighedQuery:
         vocabulary = self.candidates.table.vocabulary
         size = len(vocabulary)
         nearest = np.zeros(size)
-        alike = np.isin(vocabulary.opening.all[:size], vocabulary.openings(self.weights))
-        for number in np.flatnonzero(alike).tolist():
+        openings = vocabulary.opening.all[:size]
+        is_alike = np.zeros(int(openings.max(initial=-1)) + 1, np.bool_)
+        is_alike[[each for each in vocabulary.openings(self.weights) if each < len(is_alike)]] = True
+        for number in np.flatnonzero(is_alike[openings]).tolist():
             nearest[number] = self._weight_near(vocabulary.words[number])
         return nearest
 

@@ -164,14 +164,21 @@ def _documents(version: FileVersion) -> Iterator[Any]:
     terms, uses = unpack_lines(version.terms), unpack_lines(version.uses)
     path = analyse(version.path)
     place = "code" if is_product(version.path, version.language) else "beside"
-    keys = [key_of(version.id), *([ON_BRANCH] if version.on_branch else [])]
+    key = key_of(version.id)
     for chunk in version.chunks:
         symbol = version.symbols[chunk.symbol] if chunk.symbol >= 0 else None
-        yield Document(
-            key=keys, file=[version.id], number=[chunk.number], place=[place],
-            name=[analyse(symbol.path if symbol else chunk.title)], path=[path],
-            body=[terms[chunk.number]], uses=[uses[chunk.number]],
-        )  # fmt: skip
+        document = Document()  # given all its values at once it looks for the type of each
+        document.add_text("key", key)
+        if version.on_branch:
+            document.add_text("key", ON_BRANCH)
+        document.add_integer("file", version.id)
+        document.add_integer("number", chunk.number)
+        document.add_text("place", place)
+        document.add_text("name", analyse(symbol.path if symbol else chunk.title))
+        document.add_text("path", path)
+        document.add_text("body", terms[chunk.number])
+        document.add_text("uses", uses[chunk.number])
+        yield document
 
 
 def _schema() -> Any:

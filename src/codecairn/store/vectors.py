@@ -140,21 +140,22 @@ class VectorField:
 
     def __init__(self, files: VectorFiles, segment: Segment, placed: Sequence[Placement]) -> None:
         # An empty file has a place and no rows: the row that stands there is the next file's.
-        ordered = sorted((each for each in placed if each.rows), key=lambda each: each.first)
+        files_of, first, counts = np.array(placed, np.int64).reshape(-1, 3).T
+        ordered = np.argsort(first)
+        ordered = ordered[counts[ordered] > 0]
         self.dimensions = segment.dimensions
-        self.chunks = sum(each.rows for each in ordered)
+        self._files, self._first, self._counts = files_of[ordered], first[ordered], counts[ordered]
+        self.chunks = int(self._counts.sum())
         self._rows = np.asarray(files.rows(segment))  # what maps a file is slow to cut
         self._signs = _as_words(np.asarray(files.signs(segment)))
-        self._first = np.array([each.first for each in ordered], np.int64)
-        self._counts = np.array([each.rows for each in ordered], np.int64)
-        self._files = np.array([each.file for each in ordered], np.int64)
-        self._at = {each.file: at for at, each in enumerate(ordered)}
+        self._at = {file: at for at, file in enumerate(self._files.tolist())}
         self._squares = np.full(segment.rows, -1, np.int32)
         self._file_squares = np.full(len(ordered), -1.0)
         """The dot of each row with itself, and of the sum of each file's rows: -1 until it is asked for."""
-        self._hidden = np.ones(segment.rows, np.bool_)
-        for each in ordered:
-            self._hidden[each.first : each.first + each.rows] = False
+        edges = np.zeros(segment.rows + 1, np.int8)
+        edges[self._first] += 1
+        edges[self._first + self._counts] -= 1
+        self._hidden = np.cumsum(edges[:-1], dtype=np.int8) == 0
 
     def nearest(
         self, query: Row, most: int, wanted: Callable[[list[Near]], list[_Wanted]], least: float = -1.0

@@ -8,7 +8,8 @@ how many they are; a ref is answered as it was, or not yet.
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from codecairn.errors import Busy, CairnError, Cancelled, NotARepository, OverlayNotReady, RefNotFound
 from codecairn.index.activity import Activity
