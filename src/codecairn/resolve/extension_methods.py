@@ -62,10 +62,14 @@ class ExtensionMethods:
 
     def is_of_library(self, scope: FileScope, name: str, value: Value) -> bool:
         """Whether a member is that of a library's type, as no function of the project is called so on anything. A type
-        that is called as type parameters are may stand for one of the project."""
-        if not isinstance(value, Outside) or not value.name or _TYPE_PARAMETER.match(value.name):
+        that is called as type parameters are may stand for one of the project; what is written nowhere as a type may
+        be a function, whose result is not known."""
+        if scope.compiled.extended is None or not isinstance(value, Outside) or not value.name:
             return False
-        return scope.compiled.extended is not None and not self._of_name(scope, name).extensions
+        if _TYPE_PARAMETER.match(value.name) or self._of_name(scope, name).extensions:
+            return False
+        question = ("written type", scope.row.id, value.name)
+        return bool(self._engine.once(question, lambda: _is_written(scope.source.code, value.name)))
 
     def called(self, scope: FileScope, steps: list[ExpressionStep], number: int, value: Value) -> Definition | None:
         """The function that a step of an expression calls on what a library gives."""
@@ -99,6 +103,12 @@ class ExtensionMethods:
         lineage = self._engine.members.lineage(value.of)
         names = {self._engine.symbol(above).name for above in (value.of, *lineage.above)}
         return each.type in names or (lineage.is_open and not is_own)
+
+
+def _is_written(code: str, type_: str) -> bool:
+    """Whether a name is that of a type somewhere in a file: behind `new`, or before a name that is declared."""
+    declared = rf"\b{type_}(?:<[^;(){{}}]*>)?\??\s+@?\w+\s*[=;,)]"
+    return re.search(rf"\bnew\s+(?:[\w.]+\.)?{type_}\b|{declared}", code) is not None
 
 
 def _last_word(name: str) -> str:
