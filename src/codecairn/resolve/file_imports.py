@@ -124,8 +124,17 @@ class ImportedFiles:
         return self.by(row) - {row.id} if _way(row) != "none" else set()
 
     def by(self, importer: FileRow) -> set[int]:
-        imports = {(each.module, each.name) for each in self._imports(importer.id) if each.module}
-        return {file for module, name in imports for file in self._files(importer, module, name)}
+        names: dict[str, set[str]] = {}
+        for each in self._imports(importer.id):
+            if each.module:
+                names.setdefault(each.module, set()).add(each.name)
+        return {
+            file
+            for path, wanted in names.items()
+            for module in (self._modules.find(importer, path),)
+            for name in wanted
+            for file in self._files_in(importer, module, path, name)
+        }
 
     def files(self, importer: FileRow, each: Import) -> list[FileRow]:
         found = {self.known.rows[file].path for file in self._files(importer, each.module, each.name)}
@@ -135,7 +144,10 @@ class ImportedFiles:
         return link_table(self._view.links(file)).imports
 
     def _files(self, importer: FileRow, path: str, name: str) -> Iterable[int]:
-        module, way = self._modules.find(importer, path), _way(importer)
+        return self._files_in(importer, self._modules.find(importer, path), path, name)
+
+    def _files_in(self, importer: FileRow, module: ModuleFiles | None, path: str, name: str) -> Iterable[int]:
+        way = _way(importer)
         if module is None:
             return self._holders(importer, path) if way in _NAME_WHAT_THEY_HOLD else ()
         if name in ("", "*"):

@@ -24,11 +24,13 @@ class Modules:
         self.files = known.files
         self._declared: dict[tuple[str, str], tuple[str, str] | None] = {}
         self._roots_by_package: dict[str, dict[str, set[str]]] = {}
+        self._packages: dict[tuple[str, str], bool] = {}
+        self._places: dict[tuple[str, str], ModuleFiles | None] = {}
 
     def find(self, importer: FileRow, module: str) -> ModuleFiles | None:
         """The module that an import in a file names; None for what is not in the project."""
         path = importer.path
-        place = path if _rules(importer).imports == "crate" else posixpath.dirname(path)
+        place = path if _rules(importer).imports == "crate" else path.rpartition("/")[0]
         key = ("module", importer.language, place, module)
         found: ModuleFiles | None = self._known.answer(key, ASKED_FIRST)
         if found is not ASKED_FIRST:
@@ -78,7 +80,7 @@ class Modules:
                 folder = posixpath.dirname(folder)
             return self._at(importer, posixpath.join(folder, *parts))
         root = self._root(importer, folder, parts[0])
-        return self._at(importer, posixpath.join(root, *parts)) if root is not None else None
+        return self._at(importer, "/".join([root, *parts] if root else parts)) if root is not None else None
 
     def _root(self, importer: FileRow, folder: str, first: str) -> str | None:
         """Where the first part of an absolute import is found that stands in a folder."""
@@ -109,9 +111,15 @@ class Modules:
         return self._roots_by_package.setdefault(importer.language, found)
 
     def _is_package(self, importer: FileRow, folder: str) -> bool:
-        rules = _rules(importer)
-        return any(posixpath.join(folder, f"{index}{ending}") in self.files
-                   for index in rules.index for ending in rules.endings)  # fmt: skip
+        key = (importer.language, folder)
+        known = self._packages.get(key)
+        if known is None:
+            rules = _rules(importer)
+            known = self._packages[key] = any(
+                posixpath.join(folder, f"{index}{ending}") in self.files
+                for index in rules.index for ending in rules.endings
+            )  # fmt: skip
+        return known
 
     def _roots(self, importer: FileRow, folder: str) -> list[str]:
         """Where absolute imports are looked for: the folders above that are no packages, and `src` in them; at last the
@@ -125,6 +133,12 @@ class Modules:
             folder = posixpath.dirname(folder)
 
     def _at(self, importer: FileRow, base: str) -> ModuleFiles | None:
+        key = (importer.language, base)
+        if key not in self._places:
+            self._places[key] = self._find_at(importer, base)
+        return self._places[key]
+
+    def _find_at(self, importer: FileRow, base: str) -> ModuleFiles | None:
         base = posixpath.normpath(base) if base else ""
         base = "" if base == "." else base
         for ending in _rules(importer).endings:
