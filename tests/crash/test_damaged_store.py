@@ -178,6 +178,21 @@ def test_a_damaged_version_is_read_anew_by_the_server_itself(damaged: Damaged, h
         assert any("1 file versions in the index are damaged" in line for line in server.stderr)
 
 
+def test_a_blank_over_the_tables_of_vectors_is_said(damaged: Damaged) -> None:
+    """Whoever opens vectors believes these tables; the check must come first."""
+    damaged.reset()
+    path = damaged.store("index.db")
+    connection = sqlite3.connect(path)
+    ((page,),) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'vector'").fetchall()
+    ((size,),) = connection.execute("PRAGMA page_size").fetchall()
+    connection.close()
+    start, data = (page - 1) * size - size // 2, path.read_bytes()
+    path.write_bytes(data[:start] + bytes(size) + data[start + size :])
+    with damaged.serve(damaged.home) as server:
+        damaged.settle(server)
+        damaged.check_mends(server)
+
+
 def harm_rows(damaged: Damaged, harm: str) -> None:
     damaged.reset()
     connection = sqlite3.connect(damaged.store("index.db"))

@@ -69,9 +69,9 @@ class Damage:
         self._mend()
         return True
 
-    def mend(self, opened: OpenIndex, vectors: Vectors | None) -> None:
+    def mend(self, opened: OpenIndex, open_vectors: Callable[[], Vectors | None]) -> None:
         """Look at everything that is kept, and give up what is damaged, so that the run that follows makes it anew;
-        its files are left out until then."""
+        its files are left out until then. Vectors are opened when the database is known to be whole: they trust it."""
         vouched, self._vouched = self._vouched, None
         if vouched == opened.folder:
             return
@@ -88,6 +88,7 @@ class Damage:
             store.give_up(lost)
         elif (documents := store.count_documents()) is not None:
             opened.lexical.check_count(documents)
+        vectors = open_vectors()
         if vectors is not None:
             vectors.mend()
 

@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -327,7 +327,7 @@ class ProjectIndex:
                 opened.store.checkouts()
                 opened.lexical.searcher()
             if opened is not None and activity.is_whole:
-                self.damage.mend(opened, self._vectors(opened, activity.cancel))
+                self.damage.mend(opened, partial(self._vectors, opened, activity.cancel))
         except IndexIncompatible as error:
             if error.data.get("damaged") and not activity.explicit:
                 raise

@@ -93,9 +93,9 @@ def index_status(index: ProjectIndex, cancel: Cancel, asked: str | None = None) 
         if opened is not None:
             opened.lexical.searcher()
     except IndexIncompatible as error:
-        return _unusable(index, error, ref)
+        return unusable_status(index, error, ref)
     if isinstance(index.failure, IndexIncompatible) and index.activity is None:  # a check found it damaged all over
-        return _unusable(index, index.failure, ref)
+        return unusable_status(index, index.failure, ref)
     warnings = index.warnings()
     if layer is None or opened is None:
         indexing: Indexing = "indexing" if is_writing else "failed" if index.failure else "not_indexed"
@@ -122,7 +122,7 @@ def _standing_of_ref(index: ProjectIndex, asked: str, cancel: Cancel) -> IndexSt
         assert opened is not None
         opened.lexical.searcher()
     except IndexIncompatible as error:
-        return _unusable(index, error, asked)
+        return unusable_status(index, error, asked)
     warnings = index.warnings()
     if index.activity is not None and index.activity.ref is not None and index.activity.ref.name == layer.name:
         return IndexStatus("syncing", "ready", "compatible", layer.name, opened, layer, warnings)
@@ -182,7 +182,8 @@ def _not_indexed(index: ProjectIndex, tip: Tip, cancel: Cancel) -> CairnError:
     )  # fmt: skip
 
 
-def _unusable(index: ProjectIndex, error: IndexIncompatible, ref: str) -> IndexStatus:
+def unusable_status(index: ProjectIndex, error: IndexIncompatible, ref: str) -> IndexStatus:
+    """How an index stands that cannot be read."""
     said = [f"{error.message}. {error.remedy}"]
     if not error.data.get("damaged"):
         return IndexStatus("stale", "failed", "reindex_required", ref, warnings=said)

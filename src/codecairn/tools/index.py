@@ -9,8 +9,9 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from codecairn.clock import iso_seconds
+from codecairn.errors import IndexIncompatible
 from codecairn.index.run import Options, Report
-from codecairn.index.status import LIVE, IndexStatus, files_now, index_status
+from codecairn.index.status import LIVE, IndexStatus, files_now, index_status, unusable_status
 from codecairn.parse.language import languages
 from codecairn.project import Project
 from codecairn.reading.project import print_indexed, print_status
@@ -163,15 +164,18 @@ def get_status(call: Call, *, path: ProjectPath = None, workspace: UnlistedRoot 
     stands = index_status(project.index, call.cancel)
     if project.mail is not None:
         stands = replace(stands, warnings=[*stands.warnings, *project.mail.remarks()])
-    progress = _progress(call, project, stands)
-    if stands.layer is None or stands.opened is None:
+    progress, totals = _progress(call, project, stands), None
+    try:
+        totals = stands.opened.store.totals(stands.layer.id) if stands.opened and stands.layer else None
+    except IndexIncompatible as error:  # damaged where the first look did not touch
+        stands = replace(unusable_status(project.index, error, stands.ref), freshness=stands.freshness)
+    if totals is None:
         damaged = stands.schema in ("corrupt_manifest", "reindex_required")
         return Status(
             success=True, indexed=False, project=None, statistics=None,
             health=_health(stands) if damaged else None, message=_absence(stands), metadata=stands.metadata(),
             progress=progress,
         )  # fmt: skip
-    totals = stands.opened.store.totals(stands.layer.id)
     statistics = _status_statistics(project, stands, totals)
     return Status(
         success=True, indexed=True, project=_project(project, stands, totals), statistics=statistics,
