@@ -70,6 +70,14 @@ def caches() -> list[CacheState]:
     return sorted(each.state() for each in listed)
 
 
+def forget_all() -> None:
+    """Empty every cache of this process: what they keep by content may have been read from a damaged index."""
+    with _lock:
+        listed = list(_caches.values())
+    for each in listed:
+        each.clear()
+
+
 def widen(factors: Mapping[str, int]) -> None:
     """Let caches grow to so many times their bounds, by name, and hold any number of entries: for a process that serves
     hundreds of projects."""

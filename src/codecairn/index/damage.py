@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from codecairn.cache import forget_all
 from codecairn.errors import VersionDamaged
 from codecairn.paths import printable
 from codecairn.store.integrity import NO_LOSSES
@@ -86,6 +87,7 @@ class Damage:
                 self._paths |= store.paths_of(lost.versions)
                 self._tables |= lost.tables
             store.give_up(lost)
+            forget_all()
         elif (documents := store.count_documents()) is not None:
             opened.lexical.check_count(documents)
         vectors = open_vectors()

@@ -16,6 +16,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from codecairn.cache import forget_all
 from codecairn.cancel import Cancel
 from codecairn.config import Embeddings
 from codecairn.errors import Busy, CairnError, Cancelled, IndexIncompatible, TimedOut, TooManyFiles
@@ -305,9 +306,10 @@ class ProjectIndex:
                 if not activity.explicit:
                     raise
                 log.warning("%s; it is built anew", error.message)
+        is_replaced = folders.current_epoch(self.folder) is not None
         epoch = folders.new_epoch(self.folder)
         built = OpenIndex.create(epoch)
-        if folders.current_epoch(self.folder) is None:
+        if not is_replaced:
             folders.use_epoch(self.folder, epoch)  # nothing is searchable yet: show it as it grows
         activity.paths = None
         try:
@@ -316,6 +318,8 @@ class ProjectIndex:
             built.store.close()
         if folders.current_epoch(self.folder) != epoch:
             folders.use_epoch(self.folder, epoch)
+        if is_replaced:
+            forget_all()
         return report
 
     def _usable(self, activity: Activity) -> OpenIndex | None:
