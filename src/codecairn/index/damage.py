@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from codecairn.cache import forget_all
-from codecairn.errors import VersionDamaged
+from codecairn.errors import IndexIncompatible, VersionDamaged
 from codecairn.paths import printable
 from codecairn.store.integrity import NO_LOSSES
 from codecairn.store.open_index import OpenIndex
@@ -45,6 +45,7 @@ class Damage:
         self._paths: frozenset[str] = frozenset()
         self._tables: frozenset[str] = frozenset()
         self._vouched: Path | None = None
+        self._is_unreadable = False
 
     def vouch(self, epoch: Path) -> None:
         """Everything in this folder was compared with its checksums a moment ago: the next run need not do so."""
@@ -94,8 +95,16 @@ class Damage:
         if vectors is not None:
             vectors.mend()
 
+    def note_unreadable(self, error: IndexIncompatible) -> None:
+        """The index cannot be read as a whole, and is built anew."""
+        log.warning("%s; it is built anew", error.message)
+        self._is_unreadable = True
+
     def clear(self) -> None:
-        """A run over everything has ended well."""
+        """A run over everything has ended well. What was read before an index was found to be unreadable goes."""
+        if self._is_unreadable:
+            forget_all()
+            self._is_unreadable = False
         with self._lock:
             self._paths = self._tables = frozenset()
 

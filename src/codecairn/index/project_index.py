@@ -16,7 +16,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from codecairn.cache import forget_all
 from codecairn.cancel import Cancel
 from codecairn.config import Embeddings
 from codecairn.errors import Busy, CairnError, Cancelled, IndexIncompatible, TimedOut, TooManyFiles
@@ -65,9 +64,7 @@ class ProjectIndex:
         """By the monotonic clock: until then comparing the files with the index would cost too much."""
         self.preparation: Preparation | None = None
         """Done once, before anything is indexed: a team server may have it already."""
-        self._home = home
-        self._embeddings = embeddings
-        self._importers = importers
+        self._home, self._embeddings, self._importers = home, embeddings, importers
         self._lock = threading.RLock()
         self._opened: OpenIndex | None = None
         self._activity: Activity | None = None
@@ -305,11 +302,10 @@ class ProjectIndex:
             except IndexIncompatible as error:
                 if not activity.explicit:
                     raise
-                log.warning("%s; it is built anew", error.message)
-        is_replaced = folders.current_epoch(self.folder) is not None
+                self.damage.note_unreadable(error)
         epoch = folders.new_epoch(self.folder)
         built = OpenIndex.create(epoch)
-        if not is_replaced:
+        if folders.current_epoch(self.folder) is None:
             folders.use_epoch(self.folder, epoch)  # nothing is searchable yet: show it as it grows
         activity.paths = None
         try:
@@ -318,8 +314,6 @@ class ProjectIndex:
             built.store.close()
         if folders.current_epoch(self.folder) != epoch:
             folders.use_epoch(self.folder, epoch)
-        if is_replaced:
-            forget_all()
         return report
 
     def _usable(self, activity: Activity) -> OpenIndex | None:
@@ -335,7 +329,7 @@ class ProjectIndex:
         except IndexIncompatible as error:
             if error.data.get("damaged") and not activity.explicit:
                 raise
-            log.warning("%s; it is built anew", error.message)
+            self.damage.note_unreadable(error)
             return None
         return opened
 
