@@ -117,3 +117,13 @@ def test_a_long_list_is_read_once_by_every_pattern_of_a_declaration(language: st
     for pattern in (each for patterns in kinds for each in patterns):
         for item in (", a", ", *a ", ",\n  a.b", " a, ", ", a: b", "(a, ", "<a, "):
             pattern.after.match(item * 60)
+
+
+def test_a_circle_that_is_deeper_than_the_stack_is_not_reached() -> None:
+    def deeper() -> str:
+        return deeper()
+
+    budget = Budget(Cancel())
+    assert budget.within(deeper, "not reached") == "not reached"
+    assert budget.unreached == 1
+    assert budget.within(lambda: "found", "not reached") == "found"

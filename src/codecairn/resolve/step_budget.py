@@ -56,7 +56,7 @@ class Budget:
         self._floor = max(0, self._left - MOST_FOR_A_SITE)
         try:
             return work()
-        except _SpentError:
+        except (_SpentError, RecursionError):  # a circle may be deeper than Python's stack before it is long
             self.unreached += 1
             return otherwise
         finally:
