@@ -101,11 +101,11 @@ class PlainSession:
         if request.method == "tools/list":
             return self._requests.list_tools(self._asker)
         if request.method == "resources/list":
-            listed: dict[str, Any] = await self._requests.ask(self._asker, request.method, shelf.listed_resources)
+            listed: dict[str, Any] = await self._requests.ask(self._asker, request.method, shelf.resource_list)
             return listed
         if request.method == "resources/templates/list":
-            return shelf.listed_templates()
-        return shelf.listed_prompts() if request.method == "prompts/list" else {}
+            return shelf.template_list()
+        return shelf.prompt_list() if request.method == "prompts/list" else {}
 
     async def _call_tool(self, params: dict[str, Any]) -> dict[str, Any]:
         token = params.get("_meta", {}).get("progressToken")

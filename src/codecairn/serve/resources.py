@@ -31,13 +31,13 @@ class ResourceHandlers:
         self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
         del params
-        return types.ListResourcesResult.model_validate(await self._ask(ctx, "resources/list", shelf.listed_resources))
+        return types.ListResourcesResult.model_validate(await self._ask(ctx, "resources/list", shelf.resource_list))
 
     async def list_templates(
         self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
         del ctx, params
-        return types.ListResourceTemplatesResult.model_validate(shelf.listed_templates())
+        return types.ListResourceTemplatesResult.model_validate(shelf.template_list())
 
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
@@ -47,7 +47,7 @@ class ResourceHandlers:
 
     async def list_prompts(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         del ctx, params
-        return types.ListPromptsResult.model_validate(shelf.listed_prompts())
+        return types.ListPromptsResult.model_validate(shelf.prompt_list())
 
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         given = params.arguments or {}

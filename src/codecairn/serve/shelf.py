@@ -14,7 +14,7 @@ from codecairn.tools.families import RpcError
 _NOT_FOUND_WITH_HANDSHAKE = -32002
 
 
-def listed_resources(call: Call) -> dict[str, Any]:
+def resource_list(call: Call) -> dict[str, Any]:
     fixed = [_shown(each, "uri") for each in resources.RESOURCES if not each.is_template]
     modules = [
         {
@@ -28,11 +28,11 @@ def listed_resources(call: Call) -> dict[str, Any]:
     return {"resources": [*fixed, *modules]}
 
 
-def listed_templates() -> dict[str, Any]:
+def template_list() -> dict[str, Any]:
     return {"resourceTemplates": [_shown(each, "uriTemplate") for each in resources.RESOURCES if each.is_template]}
 
 
-def listed_prompts() -> dict[str, Any]:
+def prompt_list() -> dict[str, Any]:
     return {"prompts": [_prompt(each) for each in prompts.PROMPTS]}
 
 
